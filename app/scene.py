@@ -575,6 +575,18 @@ class Motion(_Part):
         None, unit="rad/s", help="Constant rate of turning, counter-clockwise.", always=True
     )
 
+    @functools.cached_property
+    def center_track(self) -> tuple[tuple[float, ...], tuple[tuple[float, float], ...]]:
+        """Times [s] and centers [m] of the keyframes that give a center."""
+        given = [frame for frame in self.keyframes if frame.center is not None]
+        return tuple(frame.time for frame in given), tuple(frame.center for frame in given)
+
+    @functools.cached_property
+    def angle_track(self) -> tuple[tuple[float, ...], tuple[tuple[float], ...]]:
+        """Times [s] and angles [degrees] of the keyframes that give an angle."""
+        given = [frame for frame in self.keyframes if frame.angle is not None]
+        return tuple(frame.time for frame in given), tuple((frame.angle,) for frame in given)
+
     @field_validator("keyframes", mode="before")
     @classmethod
     def _listed(cls, value: Any) -> Any:
