@@ -1,7 +1,7 @@
 """Where shapes are: distances, outlines and poses, and the sites at which fills place matter.
 
-World coordinates throughout: metres, y up; angles in radians here (scene files have degrees). A pose
-is a (center, angle) pair; every function that takes none uses the shape's own, at rest.
+World coordinates throughout: metres, y up; angles in radians here (scene files have degrees). A
+pose is a (center, angle) pair; every function that takes none uses the shape's own, at rest.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def signed_distance(
 
 
 def _polygon_distance(corners: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Signed distance to a convex counter-clockwise polygon: nearest edge, sign from the outermost."""
+    """Signed distance to a convex polygon: to the nearest edge; inside, below all edge lines."""
     nearest_squared = np.full(len(points), np.inf)
     outermost = np.full(len(points), -np.inf)
     for start, end in zip(corners, np.roll(corners, -1, axis=0), strict=True):
@@ -216,8 +216,8 @@ def outline(
 ) -> np.ndarray:
     """Outline (k, 2) float64 [m], counter-clockwise and closed: the last point repeats the first.
 
-    `segments`: how many straight pieces make a full circle. A half-plane is cut off at the domain of
-    size `domain` [m] (nothing of it inside: (0, 2)), or far out where none is given.
+    `segments`: how many straight pieces make a full circle. A half-plane is cut off at the domain
+    of size `domain` [m] (nothing of it inside: (0, 2)), or far out where none is given.
     """
     if shape.kind in ("box", "polygon"):
         local = _corners(shape)
@@ -272,11 +272,11 @@ def _half_plane_outline(
 def fill_sites(scene: Scene, shape: Shape) -> np.ndarray:
     """Sites (n, 2) float64 [m] of the domain's lattice that lie in `shape`.
 
-    The lattice belongs to the domain, not to the shape: sub-cell k covers [k h, (k+1) h] on each axis
-    with h = cell / sqrt(particles_per_cell), and its site is its middle; so two fills that touch
-    neither overlap nor gape. Bottom to top, in a row from left to right, without jitter.
+    The lattice belongs to the domain, not to the shape: sub-cell k covers [k h, (k+1) h] on each
+    axis with h = cell / sqrt(particles_per_cell), and its site is its middle; so two fills that
+    touch neither overlap nor gape. Bottom to top, in a row from left to right, without jitter.
     """
-    return _joined([to_sites(scene, sub) for sub in _blocks(scene, shape)])
+    return _joined([to_sites(scene, sub) for sub in site_blocks(scene, shape)])
 
 
 def fill_sites_free(scene: Scene, shape: Shape) -> np.ndarray:
@@ -285,7 +285,7 @@ def fill_sites_free(scene: Scene, shape: Shape) -> np.ndarray:
     An elastic fill keeps its sites in colliders whose friction is "stick": it is clamped there.
     """
     blocks = []
-    for sub in _blocks(scene, shape):
+    for sub in site_blocks(scene, shape):
         sites = to_sites(scene, sub)
         blocks.append(sites[is_free(scene, shape, sites)])
     return _joined(blocks)
@@ -299,7 +299,7 @@ def seed_fills(scene: Scene) -> list[tuple[Shape, np.ndarray]]:
     seeds = []
     for shape in scene.fills():
         blocks = []
-        for sub in _blocks(scene, shape):
+        for sub in site_blocks(scene, shape):
             sub = sub[~taken[sub[:, 1], sub[:, 0]]]
             sites = to_sites(scene, sub)
             free = is_free(scene, shape, sites)
@@ -325,7 +325,7 @@ def to_sites(scene: Scene, sub: np.ndarray) -> np.ndarray:
 
 
 def site_range(scene: Scene, shape: Shape) -> tuple[int, int, int, int]:
-    """Sub-cells (kx0, ky0, kx1, ky1), ends excluded, of the domain that can hold sites of `shape`."""
+    """Sub-cells (kx0, ky0, kx1, ky1) of the domain, ends excluded, around all sites of `shape`."""
     axis = scene.solver.axis
     size = [count * axis for count in scene.domain.cells]
     box = bounds(shape)
@@ -334,7 +334,7 @@ def site_range(scene: Scene, shape: Shape) -> tuple[int, int, int, int]:
     return (math.floor(low[0]), math.floor(low[1]), math.ceil(high[0]), math.ceil(high[1]))
 
 
-def _blocks(scene: Scene, shape: Shape) -> Iterator[np.ndarray]:
+def site_blocks(scene: Scene, shape: Shape) -> Iterator[np.ndarray]:
     """The sub-cells (n, 2) int64 of a fill in order, a block of rows at a time."""
     x0, y0, x1, y1 = site_range(scene, shape)
     if x1 <= x0:

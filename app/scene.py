@@ -45,6 +45,7 @@ MAX_NODES = 1 << 26  # grid nodes
 MAX_SIDE = 1 << 15  # cells along one side
 MIN_SIDE = 8
 MAX_CAPACITY = 50_000_000
+MAX_SITES = 4 * MAX_CAPACITY  # of the particle lattice, in the bounding boxes of all fills
 MAX_SHAPES = 256
 MAX_MATERIALS = 64
 MAX_KEYFRAMES = 1024
@@ -137,7 +138,7 @@ MATERIAL_FIELDS: dict[str, dict[str, FieldSpec]] = {
         ),
     },
 }
-"""model -> field -> spec. Validation, the material panel, the documents and the schema read this."""
+"""model -> field -> spec. Validation, the material panel, documents and the schema read this."""
 
 _MATERIAL_NUMBERS = tuple(
     dict.fromkeys(name for specs in MATERIAL_FIELDS.values() for name in specs)
@@ -984,7 +985,18 @@ class _Reading:
                 self.schema_fault(detail)
         if self.faults or scene is None:
             raise SceneError(self.sorted_faults())
-        return scene
+        return self.surveyed(scene)
+
+    def surveyed(self, scene: Scene) -> Scene:
+        """The scene with its warnings; a fault if its fills are too big to be looked at."""
+        from app import scene_report  # reads Scene, so it cannot be imported before it
+
+        total = scene_report.covered_sites(scene)
+        if total > MAX_SITES:
+            self.fault(("shapes",), f"fills over {total} sites", f"at most {MAX_SITES} in all")
+            raise SceneError(self.faults)
+        report = scene_report.scene_report(scene, scene_report.QUICK_SITES)
+        return scene.model_copy(update={"warnings": report.warnings})
 
     def parsed(self) -> dict[str, Any]:
         try:
@@ -1059,7 +1071,7 @@ class _Reading:
         return {**shape, "index": index}
 
     def check_names(self, shapes: list[Any], declared: list[str]) -> None:
-        """Fault shapes whose material is neither declared nor in the library; take in the latter."""
+        """Fault unknown materials of shapes; note those that only the library has."""
         known = list(dict.fromkeys([*declared, *library()]))
         for index, shape in enumerate(shapes):
             name = shape.get("material") if isinstance(shape, dict) else None
