@@ -1,0 +1,48 @@
+"""The background grid: scratch of one substep, in tiles of 8 x 8 nodes, only touched tiles visited.
+
+Accumulators are 32-bit integers in fixed point, so a node's sum does not depend on the order in
+which particles arrive. Scale 2^24 a unit: a unit of mass is a cell full of the densest material,
+a unit of volume a full cell, a unit of momentum one unit of mass moving one cell a substep.
+"""
+
+import taichi as ti
+
+TILE = 8
+NODES_PER_TILE = TILE * TILE
+MARGIN = 4
+"""Cells of grid around the domain: a particle may lie a cell outside and still find its nodes."""
+
+SCALE = 1 << 24
+SCATTER_LIMIT = 4.0
+"""Bound of |d + D o| [cells/substep] that one particle may hand to a node."""
+NODE_MASS_LIMIT = (1 << 31) / SCALE / SCATTER_LIMIT - 1.0
+"""Mass up to which a node's momentum, at the scatter limit, is sure to fit 32 bits."""
+
+
+@ti.func
+def fixed_point(value):
+    """Nearest fixed-point integer; rounding (not truncation) leaves no drift toward zero."""
+    return ti.cast(ti.round(value * SCALE), ti.i32)
+
+
+class Grid:
+    """Node accumulators and displacements for at most `tiles` tiles, laid out tile by tile."""
+
+    def __init__(self, tiles):
+        self.tiles = tiles
+        nodes = tiles * NODES_PER_TILE
+        self.mass = ti.field(ti.i32, nodes)
+        self.volume = ti.field(ti.i32, nodes)
+        self.momentum = ti.Vector.field(2, ti.i32, nodes)
+        self.displacement = ti.Vector.field(2, ti.f32, nodes)
+        self.tile_touched = ti.field(ti.i32, tiles)
+        self.active_tiles = ti.field(ti.i32, tiles)
+        self.active_count = ti.field(ti.i32, ())
+        self.tiles_across = ti.field(ti.i32, ())
+        self.nodes_x = ti.field(ti.i32, ())
+        self.nodes_y = ti.field(ti.i32, ())
+
+
+def tiles_for(cells):
+    """Tiles (across, up) that cover a domain of `cells` (nx, ny) with its margin."""
+    return tuple(-(-(count + 2 * MARGIN) // TILE) for count in cells)

@@ -1,0 +1,25 @@
+"""Fixed-corotated elastic solid."""
+
+import taichi as ti
+import taichi.math as tm
+
+from app.sim.linear import rotation_of
+
+
+@ti.func
+def elastic_classic_shape(trial, elasticity_ratio):
+    """Shape that classic PB-MPM relaxes toward: a rotation, blended with the nearest area-keeping F."""
+    det = trial.determinant()
+    isochoric = trial / ti.sqrt(tm.clamp(ti.abs(det), 0.1, 1000.0))
+    if det < 0.0:
+        isochoric = rotation_of(trial)
+    return elasticity_ratio * rotation_of(trial) + (1.0 - elasticity_ratio) * isochoric
+
+
+@ti.func
+def elastic_kirchhoff_stress(trial, mu, lam):
+    """Stomakhin et al. 2012: tau = 2 mu (F - R) F^T + lambda (J - 1) J I [1/s^2]."""
+    det = trial.determinant()
+    rotation = rotation_of(trial)
+    shear = 2.0 * mu * (trial - rotation) @ trial.transpose()
+    return shear + lam * (det - 1.0) * det * tm.mat2(1.0, 0.0, 0.0, 1.0)

@@ -1,0 +1,306 @@
+"""The solver: one tick from a scene's state to the next. SI becomes grid units here and only here."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from app import geometry
+from app.errors import DeviceError
+from app.sim.digest import Digest
+from app.sim.drawing import DrawBuffer
+from app.sim.grid import MARGIN, NODES_PER_TILE, Grid, tiles_for
+from app.sim.materials import MODELS, pack
+from app.sim.population import MAX_SITES, Population
+from app.sim.shapes import BRUSH, ShapeTable
+from app.sim.state import (
+    COUNTERS,
+    FLOATS,
+    FREE,
+    INTEGERS,
+    LIVE,
+    MATERIAL_PARAMETERS,
+    MAX_MATERIALS,
+    State,
+    float_index,
+    integer_index,
+)
+from app.sim.substep import HAND_GRAB, HAND_NONE, HAND_PUSH, Substep
+from app.sim.timestep import TimeStep
+
+UNLIMITED = (1 << 31) - 1
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Room that a solver has: particle slots and grid tiles."""
+
+    capacity: int
+    tiles: int
+
+    @classmethod
+    def of(cls, scene):
+        """The room that a scene needs, rounded up so that scenes of like size share a solver."""
+        across, up = tiles_for(scene.domain.cells)
+        return cls(_rounded_up(scene.solver.capacity), _rounded_up(across * up))
+
+    def holds(self, other):
+        """Whether a scene that needs `other` fits."""
+        return self.capacity >= other.capacity and self.tiles >= other.tiles
+
+
+def _rounded_up(count):
+    """Next of the sizes 2^k and 3/2 * 2^k."""
+    power = 1 << max(count - 1, 1).bit_length()
+    return power * 3 // 4 if power * 3 // 4 >= count else power
+
+
+class Solver:
+    """Fields and kernels for scenes up to a Layout; `load` overwrites, nothing is allocated twice."""
+
+    def __init__(self, layout, on_host):
+        self.layout = layout
+        self.on_host = on_host
+        try:
+            self.state = State(layout.capacity)
+            self.grid = Grid(layout.tiles)
+            self.shapes = ShapeTable()
+            self.time_step = TimeStep(self.state)
+            self.substep = Substep(self.state, self.grid, self.shapes, self.time_step)
+            self.population = Population(self.state, self.shapes)
+            self.digest = Digest(self.state)
+            self.drawing = DrawBuffer(self.state)
+            self.state.integers.fill(0)
+        except RuntimeError as error:
+            raise DeviceError(
+                f"the device has no room for {layout.capacity} particles and "
+                f"{layout.tiles * NODES_PER_TILE} grid nodes: lower solver.capacity or the "
+                "domain's size, or choose another --arch"
+            ) from error
+
+    # -- loading -----------------------------------------------------------------------------------
+
+    def load(self, scene, seed):
+        """Put the initial state of a scene in place of whatever was there."""
+        self.scene = scene
+        self.cell = scene.domain.cell
+        self.capacity = scene.solver.capacity
+        self.material_names = list(scene.materials)
+        self.reference_density = max(m.density for m in scene.materials.values())
+        self.ticks = 0
+        self.shapes.load(scene)
+        self.time_step.load(scene)
+        self._load_constants(scene)
+        for field in self.state.arrays.values():
+            field.fill(0)
+        self._load_records(scene.materials)
+        floats = np.zeros(len(FLOATS), np.float32)
+        dt = 1.0 / (scene.solver.tick_rate * scene.solver.min_substeps)
+        floats[float_index("dt")] = dt
+        self.state.floats.from_numpy(floats)
+        self.set_gravity(scene.environment.gravity)
+        self.set_damping(scene.environment.damping)
+        self._load_particles(scene, seed, dt)
+        self.time_step.count_live()
+        self.time_step.choose(1)
+
+    def _load_constants(self, scene):
+        nx, ny = scene.domain.cells
+        across, up = tiles_for((nx, ny))
+        grid, substep, solver = self.grid, self.substep, scene.solver
+        for field in (grid.mass, grid.volume, grid.momentum, grid.tile_touched, grid.active_count):
+            field.fill(0)
+        grid.tiles_across[None] = across
+        substep.rounds[None] = solver.rounds
+        substep.volume[None] = 1.0 / solver.particles_per_cell
+        substep.cell[None] = self.cell
+        tuning = solver.classic
+        substep.tuning[None] = [
+            tuning.relaxation,
+            tuning.liquid_relaxation,
+            tuning.elasticity_ratio,
+        ]
+        substep.lower[None] = [MARGIN, MARGIN]
+        substep.upper[None] = [MARGIN + nx, MARGIN + ny]
+        substep.hand[None] = HAND_NONE
+        self.population.axis_sites[None] = math.isqrt(solver.particles_per_cell)
+
+    def _load_records(self, materials):
+        models = np.zeros(MAX_MATERIALS, np.int32)
+        table = np.zeros((MAX_MATERIALS, len(MATERIAL_PARAMETERS)), np.float32)
+        volume = 1.0 / self.scene.solver.particles_per_cell
+        for row, record in enumerate(materials.values()):
+            models[row] = MODELS.index(record.model)
+            table[row] = pack(record, self.reference_density, volume, self.cell)
+        self.state.material_model.from_numpy(models)
+        self.state.material_parameters.from_numpy(table)
+
+    def _load_particles(self, scene, seed, dt):
+        room = self.layout.capacity
+        arrays = {
+            "x": np.zeros((room, 2), np.float32),
+            "displacement": np.zeros((room, 2), np.float32),
+            "displacement_gradient": np.zeros((room, 2, 2), np.float32),
+            "deformation_gradient": np.zeros((room, 2, 2), np.float32),
+            "volume_ratio": np.zeros(room, np.float32),
+            "material": np.zeros(room, np.int32),
+            "status": np.full(room, FREE, np.int32),
+        }
+        spacing = self.cell / math.isqrt(scene.solver.particles_per_cell)
+        made = wanted = 0
+        for shape, sites in geometry.seed_fills(scene):
+            wanted += len(sites)
+            sites = sites[: self.capacity - made]
+            part = slice(made, made + len(sites))
+            made += len(sites)
+            elastic = scene.materials[shape.material].model == "elastic"
+            jitter = 0.0 if elastic else 0.5 * spacing
+            noise = np.random.Generator(np.random.PCG64([seed & 0x7FFFFFFF, shape.index]))
+            points = sites + jitter * (noise.random(sites.shape) - 0.5)
+            spin = shape.angular_velocity
+            away = points - np.asarray(shape.center)
+            velocity = np.asarray(shape.velocity) + spin * np.stack([-away[:, 1], away[:, 0]], 1)
+            arrays["x"][part] = points / self.cell + MARGIN
+            arrays["displacement"][part] = velocity * (dt / self.cell)
+            arrays["displacement_gradient"][part] = np.array([[0, -spin], [spin, 0]]) * dt
+            arrays["deformation_gradient"][part] = np.eye(2)
+            arrays["volume_ratio"][part] = 1.0
+            arrays["material"][part] = self.material_names.index(shape.material)
+            arrays["status"][part] = LIVE
+        for name, values in arrays.items():
+            self.state.arrays[name].from_numpy(values)
+        free_slots = np.zeros(room, np.int32)
+        free = self.capacity - made
+        free_slots[:free] = np.arange(self.capacity - 1, made - 1, -1)
+        self.state.free_slots.from_numpy(free_slots)
+        integers = np.zeros(len(INTEGERS), np.int32)
+        integers[integer_index("seed")] = np.uint32(seed & 0xFFFFFFFF).view(np.int32)
+        integers[integer_index("high_water")] = made
+        integers[integer_index("free_count")] = free
+        integers[integer_index("emitted")] = made
+        integers[integer_index("capacity_reached")] = wanted - made
+        speed = np.linalg.norm(arrays["displacement"], axis=1)
+        speed += 1.5 * np.linalg.norm(arrays["displacement_gradient"], axis=(1, 2))
+        peak = np.float32(speed.max(initial=0.0) / dt)
+        integers[integer_index("peak_rate_bits")] = peak.view(np.int32)
+        self.state.integers.from_numpy(integers)
+
+    # -- edits from outside, at a tick's edge --------------------------------------------------------
+
+    def set_gravity(self, gravity):
+        """Gravity of the scene [m/s^2]."""
+        self.state.floats[float_index("gravity_x")] = gravity[0]
+        self.state.floats[float_index("gravity_y")] = gravity[1]
+
+    def set_damping(self, damping):
+        """Damping of the scene [1/s]."""
+        self.state.floats[float_index("damping")] = damping
+
+    def set_materials(self, materials):
+        """All records anew, in the scene's order."""
+        self._load_records(materials)
+
+    def set_grab(self, center, velocity, radius):
+        """For the coming tick matter in a disc follows a hand (m, m/s)."""
+        self._set_hand(HAND_GRAB, center, radius)
+        self.substep.hand_velocity[None] = [v / self.cell for v in velocity]
+
+    def set_push(self, center, radius, acceleration):
+        """For the coming tick matter in a disc is pushed outward (m, m/s^2)."""
+        self._set_hand(HAND_PUSH, center, radius)
+        self.substep.hand_acceleration[None] = acceleration / self.cell
+
+    def _set_hand(self, kind, center, radius):
+        self.substep.hand[None] = kind
+        self.substep.hand_center[None] = [c / self.cell + MARGIN for c in center]
+        self.substep.hand_radius[None] = max(radius / self.cell, 1e-3)
+
+    def erase(self, center, radius):
+        """Remove the matter in a disc [m]."""
+        self._set_brush(center, radius)
+        self.population.erase(BRUSH)
+        self.population.release()
+
+    def paint(self, material, center, radius):
+        """Fill the free space in a disc [m] with matter at rest."""
+        self._set_brush(center, radius)
+        reach = (center[0] - radius, center[1] - radius, center[0] + radius, center[1] + radius)
+        self._emit(BRUSH, reach, material, (0.0, 0.0), UNLIMITED)
+
+    def _set_brush(self, center, radius):
+        x, y = (c / self.cell + MARGIN for c in center)
+        self.shapes.set_brush(x, y, radius / self.cell)
+
+    def _emit(self, row, reach, material, velocity, budget):
+        """Emit into the free sites of a shape within `reach` (xmin, ymin, xmax, ymax) [m]."""
+        nx, ny = self.scene.domain.cells
+        left = max(math.floor(reach[0] / self.cell), 0)
+        bottom = max(math.floor(reach[1] / self.cell), 0)
+        right = min(math.ceil(reach[2] / self.cell), nx)
+        top = min(math.ceil(reach[3] / self.cell), ny)
+        if right <= left or top <= bottom:
+            return
+        n = math.isqrt(self.scene.solver.particles_per_cell)
+        dt = self.state.floats[float_index("dt")]
+        vx, vy = (v * dt / self.cell for v in velocity)
+        number = self.material_names.index(material)
+        width = (right - left) * n
+        band = max(MAX_SITES // (width * n), 1)
+        for first in range(bottom, top, band):
+            height = (min(first + band, top) - first) * n
+            start = ((left + MARGIN) * n, (first + MARGIN) * n)
+            self.population.find_sites(row, *start, width, height)
+            self.population.fill_sites(*start, width, height, number, vx, vy, budget)
+
+    # -- time ----------------------------------------------------------------------------------------
+
+    def tick(self):
+        """Run one tick of the scene."""
+        tick_dt = 1.0 / self.scene.solver.tick_rate
+        if self.shapes.moving:
+            self.shapes.place(self.ticks * tick_dt, (self.ticks + 1) * tick_dt)
+        self._run_emitters(tick_dt)
+        self.time_step.begin_tick()
+        self.substep.set_environment()
+        for substep in range(self._launches()):
+            self.substep.prepare(substep)
+            self.substep.bin_particles()
+            self.substep.push_and_scatter_mass()
+            for _ in range(self.scene.solver.rounds):
+                self.substep.solve_round()
+            self.substep.integrate()
+        self.population.release()
+        self.substep.hand[None] = HAND_NONE
+        self.time_step.count_live()
+        self.time_step.choose(0)
+        self.ticks += 1
+        self.state.integers[integer_index("tick")] = self.ticks
+
+    def _launches(self):
+        """Substeps to launch: the ladder's choice where reading it costs no wait, else the maximum."""
+        if self.on_host:
+            return self.time_step.substeps[None]
+        return self.scene.solver.max_substeps
+
+    def _run_emitters(self, tick_dt):
+        """Each emitter's share of this tick, a whole number of particles that depends on the tick alone."""
+        now = self.ticks * tick_dt
+        area = self.cell**2 / self.scene.solver.particles_per_cell
+        for row, shape in enumerate(self.scene.shapes):
+            if shape.role != "emitter" or not shape.start <= now < shape.stop:
+                continue
+            rate = shape.rate * tick_dt / area
+            budget = math.floor(rate * (self.ticks + 1)) - math.floor(rate * self.ticks)
+            if budget > 0:
+                velocity = [shape.speed * part for part in shape.direction]
+                self._emit(row, geometry.bounds(shape), shape.material, velocity, budget)
+
+    # -- reading -------------------------------------------------------------------------------------
+
+    def integers(self):
+        """All named integers of the state, one readback."""
+        return dict(zip(INTEGERS, self.state.integers.to_numpy().tolist(), strict=True))
+
+    def counters(self, integers):
+        """The counters among them."""
+        return {name: integers[name] for name in COUNTERS}

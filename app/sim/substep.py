@@ -1,0 +1,392 @@
+"""The kernels of one substep: bin, scatter, rounds of scatter-solve-gather, integrate.
+
+Everything is in grid units: positions in cells, displacements d in cells a substep, displacement
+gradients D = C dt. See docs/architecture.md for the loop and the papers behind it.
+"""
+
+import taichi as ti
+import taichi.math as tm
+
+from app.sim.bspline import bspline_cell, bspline_offset, bspline_weights
+from app.sim.grid import (
+    MARGIN,
+    NODE_MASS_LIMIT,
+    NODES_PER_TILE,
+    SCALE,
+    SCATTER_LIMIT,
+    TILE,
+    fixed_point,
+)
+from app.sim.linear import diagonal, signed_svd
+from app.sim.materials import LIQUID, SAND, VISCO
+from app.sim.materials.liquid import liquid_return_map
+from app.sim.materials.sand import sand_return_map
+from app.sim.materials.visco import visco_return_map
+from app.sim.policies.classic import classic_gradient
+from app.sim.shapes import OPEN
+from app.sim.state import LEAVING, LIVE, float_index, integer_index
+
+STRETCH_MIN, STRETCH_MAX = 0.1, 10.0
+HAND_NONE, HAND_GRAB, HAND_PUSH = 0, 1, 2
+GRAB_TIME = 0.015
+"""Time [s] in which grabbed matter takes on the hand's velocity."""
+
+
+@ti.data_oriented
+class Substep:
+    """Kernels over a State, a Grid, a ShapeTable and a TimeStep; `work` slots are visited."""
+
+    def __init__(self, state, grid, shapes, time_step):
+        self.state = state
+        self.time_step = time_step
+        self.grid = grid
+        self.shapes = shapes
+        self.work = ti.field(ti.i32, ())
+        self.dt = ti.field(ti.f32, ())
+        self.rounds = ti.field(ti.i32, ())
+        self.gravity = ti.Vector.field(2, ti.f32, ())
+        self.damping_factor = ti.field(ti.f32, ())
+        self.volume = ti.field(ti.f32, ())
+        self.cell = ti.field(ti.f32, ())
+        self.tuning = ti.Vector.field(3, ti.f32, ())
+        self.lower = ti.Vector.field(2, ti.f32, ())
+        self.upper = ti.Vector.field(2, ti.f32, ())
+        self.hand = ti.field(ti.i32, ())
+        self.hand_center = ti.Vector.field(2, ti.f32, ())
+        self.hand_velocity = ti.Vector.field(2, ti.f32, ())
+        self.hand_radius = ti.field(ti.f32, ())
+        self.hand_acceleration = ti.field(ti.f32, ())
+
+    # -- small pieces ------------------------------------------------------------------------------
+
+    @ti.func
+    def count(self, name: ti.template(), amount):
+        """Add to a named counter."""
+        self.state.integers[ti.static(integer_index(name))] += amount
+
+    @ti.func
+    def parameters(self, particle):
+        """The record of a particle as one vector, in MATERIAL_PARAMETERS order."""
+        return self.state.material_parameters[self.state.material[particle]]
+
+    @ti.func
+    def tile_of(self, cell):
+        """Index of the tile that holds a node."""
+        return (cell.y // TILE) * self.grid.tiles_across[None] + cell.x // TILE
+
+    @ti.func
+    def node_of(self, cell):
+        """Index of a node in the tile-by-tile layout."""
+        local = (cell.y % TILE) * TILE + cell.x % TILE
+        return self.tile_of(cell) * NODES_PER_TILE + local
+
+    @ti.func
+    def cell_of_node(self, node):
+        """Integer coordinates of a node."""
+        tile = node // NODES_PER_TILE
+        local = node % NODES_PER_TILE
+        across = self.grid.tiles_across[None]
+        return tm.ivec2(
+            tile % across * TILE + local % TILE, tile // across * TILE + local // TILE
+        )
+
+    @ti.func
+    def touch(self, cell):
+        """Put the tile of a node on the list of active tiles, once."""
+        tile = self.tile_of(cell)
+        if self.grid.tile_touched[tile] == 0:
+            before = ti.atomic_max(self.grid.tile_touched[tile], 1)
+            if before == 0:
+                place = ti.atomic_add(self.grid.active_count[None], 1)
+                self.grid.active_tiles[place] = tile
+
+    # -- stages ------------------------------------------------------------------------------------
+
+    @ti.kernel
+    def prepare(self, substep: ti.i32):
+        """Decide whether this substep of the tick is run at all, and place the shapes for it.
+
+        A host that cannot read the ladder without waiting launches the scene's maximum; the surplus
+        finds no work and leaves no trace.
+        """
+        planned = self.time_step.substeps[None]
+        for _ in range(1):
+            self.work[None] = 0
+            if substep < planned:
+                self.work[None] = self.state.integers[ti.static(integer_index("high_water"))]
+            if substep > 0:
+                self.time_step.rescale[None] = 1.0
+        self.shapes.move_to_substep(ti.min(substep, planned - 1), planned)
+
+    @ti.kernel
+    def bin_particles(self):
+        """Clear the nodes of the last substep and list the tiles that matter touches now."""
+        for t in range(self.grid.active_count[None] * NODES_PER_TILE):
+            tile = self.grid.active_tiles[t // NODES_PER_TILE]
+            node = tile * NODES_PER_TILE + t % NODES_PER_TILE
+            self.grid.mass[node] = 0
+            self.grid.volume[node] = 0
+            self.grid.momentum[node] = tm.ivec2(0, 0)
+            self.grid.tile_touched[tile] = 0
+        for _ in range(1):
+            self.grid.active_count[None] = 0
+        for particle in range(self.work[None]):
+            if self.state.status[particle] == LIVE:
+                base = bspline_cell(self.state.x[particle]) - 1
+                for corner in ti.static(((0, 0), (2, 0), (0, 2), (2, 2))):
+                    self.touch(base + tm.ivec2(corner[0], corner[1]))
+
+    @ti.kernel
+    def push_and_scatter_mass(self):
+        """First half of gravity and the tool's hand, then mass and rest volume to the grid.
+
+        Gravity comes in halves around the solve (a kick-drift-kick), so that a tick ends with the
+        velocity that belongs to its position and free fall is exact. Mass and volume depend on
+        position alone and are scattered once for all rounds.
+        """
+        for particle in range(self.work[None]):
+            if self.state.status[particle] == LIVE:
+                self.kick(particle)
+                x = self.state.x[particle]
+                cell = bspline_cell(x)
+                w = bspline_weights(x - cell - 0.5)
+                mass = self.parameters(particle)[0]
+                for i, j in ti.static(ti.ndrange(3, 3)):
+                    weight = w[i, 0] * w[j, 1]
+                    node = self.node_of(cell + tm.ivec2(i - 1, j - 1))
+                    self.grid.mass[node] += fixed_point(weight * mass)
+                    self.grid.volume[node] += fixed_point(weight * self.volume[None])
+
+    @ti.func
+    def kick(self, particle):
+        """Half of gravity, the change of dt, and the hand of a tool."""
+        dt = self.dt[None]
+        d = self.state.displacement[particle] * self.time_step.rescale[None]
+        self.state.displacement_gradient[particle] *= self.time_step.rescale[None]
+        d += 0.5 * dt * dt * self.gravity[None]
+        if self.hand[None] != HAND_NONE:
+            away = self.state.x[particle] - self.hand_center[None]
+            reach = 1.0 - away.norm() / self.hand_radius[None]
+            if reach > 0.0:
+                if self.hand[None] == HAND_GRAB:
+                    share = tm.smoothstep(0.0, 0.35, reach) * (1.0 - ti.exp(-dt / GRAB_TIME))
+                    d += share * (dt * self.hand_velocity[None] - d)
+                else:
+                    outward = away / ti.max(away.norm(), 1e-6)
+                    d += dt * dt * self.hand_acceleration[None] * reach * outward
+        self.state.displacement[particle] = d
+
+    @ti.kernel
+    def solve_round(self):
+        """One round: constrain D and scatter momentum, solve the grid, gather d and D."""
+        for particle in range(self.work[None]):
+            if self.state.status[particle] == LIVE:
+                self.scatter_momentum(particle)
+        for t in range(self.grid.active_count[None] * NODES_PER_TILE):
+            tile = self.grid.active_tiles[t // NODES_PER_TILE]
+            self.solve_node(tile * NODES_PER_TILE + t % NODES_PER_TILE)
+        for particle in range(self.work[None]):
+            if self.state.status[particle] == LIVE:
+                self.gather(particle)
+
+    @ti.func
+    def scatter_momentum(self, particle):
+        """m (d + D o_i) to the nine nodes (APIC; Jiang et al. 2015), D after the constraint."""
+        p = self.parameters(particle)
+        d = self.state.displacement[particle]
+        gradient = classic_gradient(
+            self.state.material_model[self.state.material[particle]],
+            p,
+            self.state.displacement_gradient[particle],
+            self.state.deformation_gradient[particle],
+            self.state.volume_ratio[particle],
+            self.state.plastic[particle],
+            self.tuning[None],
+            self.dt[None],
+            ti.cast(self.rounds[None], ti.f32),
+        )
+        x = self.state.x[particle]
+        cell = bspline_cell(x)
+        r = x - cell - 0.5
+        w = bspline_weights(r)
+        clamped = 0
+        for i, j in ti.static(ti.ndrange(3, 3)):
+            u = d + gradient @ bspline_offset(i, j, r)
+            bounded = tm.clamp(u, -SCATTER_LIMIT, SCATTER_LIMIT)
+            clamped |= ti.cast((bounded != u).any(), ti.i32)
+            momentum = w[i, 0] * w[j, 1] * p[0] * bounded
+            node = self.node_of(cell + tm.ivec2(i - 1, j - 1))
+            self.grid.momentum[node].x += fixed_point(momentum.x)
+            self.grid.momentum[node].y += fixed_point(momentum.y)
+        if clamped != 0:
+            self.count("scatter_clamped", 1)
+
+    @ti.func
+    def solve_node(self, node):
+        """Displacement of one node: momentum over mass, then contact, then the cap of one cell.
+
+        The momentum is consumed and zeroed here; this is its only reader, so the next round finds a
+        clean accumulator without a pass of its own.
+        """
+        mass = self.grid.mass[node]
+        displacement = tm.vec2(0.0, 0.0)
+        if mass != 0:
+            if mass < 0 or mass > ti.static(int(NODE_MASS_LIMIT * SCALE)):
+                self.count("node_overfull", 1)
+            momentum = self.grid.momentum[node]
+            self.grid.momentum[node] = tm.ivec2(0, 0)
+            displacement = tm.vec2(momentum.x, momentum.y) / ti.cast(mass, ti.f32)
+            cell = self.cell_of_node(node)
+            point = tm.vec2(cell.x, cell.y) + 0.5
+            displacement = self.shapes.resolve_colliders(point, displacement)
+            displacement = self.shapes.resolve_edges(
+                point, displacement, self.lower[None], self.upper[None]
+            )
+            length = displacement.norm()
+            if length > 1.0:
+                displacement /= length
+                self.count("node_displacement_capped", 1)
+        self.grid.displacement[node] = displacement
+
+    @ti.func
+    def gather(self, particle):
+        """d = sum w d_i and D = 4 sum w d_i o_i^T (the inverse of the stencil's second moment)."""
+        x = self.state.x[particle]
+        cell = bspline_cell(x)
+        r = x - cell - 0.5
+        w = bspline_weights(r)
+        d = tm.vec2(0.0, 0.0)
+        moment = tm.mat2(0.0, 0.0, 0.0, 0.0)
+        for i, j in ti.static(ti.ndrange(3, 3)):
+            share = (
+                w[i, 0]
+                * w[j, 1]
+                * self.grid.displacement[self.node_of(cell + tm.ivec2(i - 1, j - 1))]
+            )
+            d += share
+            moment += share.outer_product(bspline_offset(i, j, r))
+        self.state.displacement[particle] = d
+        self.state.displacement_gradient[particle] = 4.0 * moment
+
+    @ti.kernel
+    def integrate(self):
+        """Move, deform and yield; second half of gravity; damping; who leaves; the fastest rate."""
+        for particle in range(self.work[None]):
+            if self.state.status[particle] == LIVE:
+                self.deform(particle)
+                self.move(particle)
+                self.sort_out(particle)
+
+    @ti.func
+    def grid_density(self, particle):
+        """Full cells of rest volume per cell around a particle; 1 where matter is packed at rest."""
+        x = self.state.x[particle]
+        cell = bspline_cell(x)
+        w = bspline_weights(x - cell - 0.5)
+        total = 0.0
+        for i, j in ti.static(ti.ndrange(3, 3)):
+            node = self.node_of(cell + tm.ivec2(i - 1, j - 1))
+            total += w[i, 0] * w[j, 1] * ti.cast(self.grid.volume[node], ti.f32)
+        return total / SCALE
+
+    @ti.func
+    def deform(self, particle):
+        """F <- (I + D) F or J <- J (1 + tr D), return mapping, and the guard of extreme stretch."""
+        gradient = self.state.displacement_gradient[particle]
+        p = self.parameters(particle)
+        model = self.state.material_model[self.state.material[particle]]
+        if model == LIQUID:
+            # 0.9 a round is the recovery of the original demo; one substep has `rounds` of them.
+            recovery = 1.0 - ti.pow(0.9, ti.cast(self.rounds[None], ti.f32))
+            ratio = liquid_return_map(
+                self.state.volume_ratio[particle], gradient, self.grid_density(particle), recovery
+            )
+            bounded = tm.clamp(ratio, STRETCH_MIN, STRETCH_MAX)
+            if bounded != ratio:
+                self.count("deformation_clamped", 1)
+            self.state.volume_ratio[particle] = bounded
+        else:
+            deformation = self.state.deformation_gradient[particle]
+            deformation += gradient @ deformation
+            if model == SAND:
+                deformation, debt = sand_return_map(
+                    deformation,
+                    self.state.plastic[particle],
+                    self.grid_density(particle),
+                    p[6],
+                    p[7],
+                )
+                self.state.plastic[particle] = debt
+            elif model == VISCO:
+                deformation = visco_return_map(deformation, p[1], p[5], p[4], self.dt[None])
+            self.state.deformation_gradient[particle] = self.guard_stretch(deformation)
+
+    @ti.func
+    def guard_stretch(self, deformation):
+        """Keep both principal stretches in range; an inverted particle comes back thin, and counts."""
+        u, sigma, v = signed_svd(deformation)
+        bounded = tm.clamp(sigma, STRETCH_MIN, STRETCH_MAX)
+        result = deformation
+        if (bounded != sigma).any():
+            result = u @ diagonal(bounded) @ v.transpose()
+            self.count("deformation_clamped", 1)
+        return result
+
+    @ti.func
+    def move(self, particle):
+        """x <- x + d, kept within half a margin of the grid; the second half of gravity; damping."""
+        dt = self.dt[None]
+        d = self.state.displacement[particle]
+        x = self.state.x[particle] + d
+        d = (d + 0.5 * dt * dt * self.gravity[None]) * self.damping_factor[None]
+        reach = ti.static(0.5 * MARGIN)
+        bounded = tm.clamp(x, self.lower[None] - reach, self.upper[None] + reach)
+        if (bounded != x).any():
+            self.count("position_clamped", 1)
+        self.state.x[particle] = bounded
+        self.state.displacement[particle] = d
+        self.state.displacement_gradient[particle] *= self.damping_factor[None]
+
+    @ti.func
+    def sort_out(self, particle):
+        """Mark what leaves through an open edge, a drain or by being no number; note the rate.
+
+        A particle is marked once, whatever number of drains it is in: slots cannot be freed twice.
+        """
+        x = self.state.x[particle]
+        d = self.state.displacement[particle]
+        gradient = self.state.displacement_gradient[particle]
+        rate = (d.norm() + 1.5 * gradient.norm()) / self.dt[None]
+        edges = ti.Vector([self.shapes.edge_friction[k] for k in range(4)])
+        gone = (
+            (edges[0] == OPEN and x.x < self.lower[None].x)
+            or (edges[1] == OPEN and x.x > self.upper[None].x)
+            or (edges[2] == OPEN and x.y < self.lower[None].y)
+            or (edges[3] == OPEN and x.y > self.upper[None].y)
+        )
+        for k in range(self.shapes.drain_count[None]):
+            value, _normal = self.shapes.distance(self.shapes.drains[k], x)
+            gone = gone or value < 0.0
+        if not (rate < 1e30):
+            gone = True
+            self.count("nonfinite_removed", 1)
+        if gone:
+            self.state.status[particle] = LEAVING
+            self.state.integers[ti.static(integer_index("leaving"))] += 1
+        else:
+            bits = ti.bit_cast(rate, ti.i32)
+            peak = ti.static(integer_index("peak_rate_bits"))
+            if bits > self.state.integers[peak]:
+                ti.atomic_max(self.state.integers[peak], bits)
+
+    @ti.kernel
+    def set_environment(self):
+        """Copy the scene's environment into grid units for the substeps of this tick."""
+        dt = self.state.floats[ti.static(float_index("dt"))]
+        gravity = tm.vec2(
+            self.state.floats[ti.static(float_index("gravity_x"))],
+            self.state.floats[ti.static(float_index("gravity_y"))],
+        )
+        self.gravity[None] = gravity / self.cell[None]
+        self.damping_factor[None] = ti.exp(-self.state.floats[ti.static(float_index("damping"))] * dt)
+        self.dt[None] = dt
