@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tomllib
 
@@ -27,10 +28,8 @@ def key_lines(text: str) -> dict[Path, int]:
     making sense. A path is a tuple of keys and array indices: ("shapes", 0, "center", 1).
     """
     scanner = _Scanner(text.replace("\r\n", "\n"))
-    try:
+    with contextlib.suppress(_Lost, RecursionError):
         scanner.document()
-    except (_Lost, RecursionError):
-        pass
     return scanner.lines
 
 
