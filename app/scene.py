@@ -68,7 +68,7 @@ __all__ = [
 ]
 
 FORMAT = 1
-METHODS = ("classic",)
+METHODS = ("compliant", "classic", "explicit")
 
 MAX_TEXT = 1 << 20  # bytes of a scene file
 MAX_NODES = 1 << 26  # grid nodes
@@ -161,7 +161,7 @@ class Solver(Part):
     """How the scene is computed."""
 
     method: Annotated[str, choice(METHODS), WithJsonSchema({"enum": list(METHODS)})] = key(
-        "classic", help="Constraint policy."
+        "compliant", help="Constraint policy: how a round couples matter."
     )
     tick_rate: whole(10, 1000, "1/s") = key(60, unit="1/s", help="Ticks in a second of the world.")
     min_substeps: whole(1, 256) = key(2, help="Fewest substeps of a tick.")
@@ -407,7 +407,9 @@ def builtin(name: str) -> Path:
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of a scene file."""
-    return Scene.model_json_schema()
+    from app.scene_schema import json_schema as schema
+
+    return schema()
 
 
 def scene_report(scene: Scene) -> Any:

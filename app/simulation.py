@@ -245,7 +245,9 @@ class Simulation:
         momentum = mass @ velocity
         center = mass @ self.positions().astype(np.float64) / total if total else np.zeros(2)
         energy = 0.5 * float(mass @ (velocity**2).sum(1))
-        return Aggregates(total, tuple(map(float, momentum)), tuple(map(float, center)), energy, len(mass))
+        return Aggregates(
+            total, tuple(map(float, momentum)), tuple(map(float, center)), energy, len(mass)
+        )
 
     def _dt(self) -> float:
         from app.sim.state import float_index

@@ -206,7 +206,9 @@ class ShapeTable:
             value, normal = capsule_distance(local, size.x, size.y)
         elif kind == POLYGON:
             value, normal = self.polygon_distance(row, local)
-        world = tm.vec2(axis.x * normal.x - axis.y * normal.y, axis.y * normal.x + axis.x * normal.y)
+        world = tm.vec2(
+            axis.x * normal.x - axis.y * normal.y, axis.y * normal.x + axis.x * normal.y
+        )
         return value, world
 
     @ti.func
@@ -245,7 +247,9 @@ class ShapeTable:
         still = tm.vec2(0.0, 0.0)
         result = displacement
         result = contact(result, point.x - lower.x, tm.vec2(1.0, 0.0), still, self.edge_friction[0])
-        result = contact(result, upper.x - point.x, tm.vec2(-1.0, 0.0), still, self.edge_friction[1])
+        result = contact(
+            result, upper.x - point.x, tm.vec2(-1.0, 0.0), still, self.edge_friction[1]
+        )
         result = contact(result, point.y - lower.y, tm.vec2(0.0, 1.0), still, self.edge_friction[2])
         return contact(result, upper.y - point.y, tm.vec2(0.0, -1.0), still, self.edge_friction[3])
 

@@ -11,6 +11,8 @@ from app.sim.digest import Digest
 from app.sim.drawing import DrawBuffer
 from app.sim.grid import MARGIN, NODES_PER_TILE, Grid, tiles_for
 from app.sim.materials import MODELS, pack
+from app.sim.policies import METHODS
+from app.sim.policies.compliant import Acceleration
 from app.sim.population import MAX_SITES, Population
 from app.sim.shapes import BRUSH, ShapeTable
 from app.sim.state import (
@@ -111,7 +113,11 @@ class Solver:
         for field in (grid.mass, grid.volume, grid.momentum, grid.tile_touched, grid.active_count):
             field.fill(0)
         grid.tiles_across[None] = across
-        substep.rounds[None] = solver.rounds
+        self.acceleration = Acceleration(1 if solver.method == "explicit" else solver.rounds)
+        substep.method[None] = METHODS.index(solver.method)
+        substep.rounds[None] = self.acceleration.rounds
+        substep.chebyshev_reach[None] = self.acceleration.reach
+        substep.chebyshev_share[None] = self.acceleration.share
         substep.volume[None] = 1.0 / solver.particles_per_cell
         substep.cell[None] = self.cell
         tuning = solver.classic
@@ -266,8 +272,8 @@ class Solver:
             self.substep.prepare(substep)
             self.substep.bin_particles()
             self.substep.push_and_scatter_mass()
-            for _ in range(self.scene.solver.rounds):
-                self.substep.solve_round()
+            for omega in self.acceleration.omegas:
+                self.substep.solve_round(omega)
             self.substep.integrate()
         self.population.release()
         self.substep.hand[None] = HAND_NONE

@@ -22,7 +22,9 @@ from app.sim.materials import LIQUID, SAND, VISCO
 from app.sim.materials.liquid import liquid_return_map
 from app.sim.materials.sand import sand_return_map
 from app.sim.materials.visco import visco_return_map
+from app.sim.policies import CLASSIC, EXPLICIT
 from app.sim.policies.classic import classic_gradient
+from app.sim.policies.compliant import compliant_impulse, compliant_stiffness
 from app.sim.shapes import OPEN
 from app.sim.state import LEAVING, LIVE, float_index, integer_index
 
@@ -51,6 +53,13 @@ class Substep:
         self.tuning = ti.Vector.field(3, ti.f32, ())
         self.lower = ti.Vector.field(2, ti.f32, ())
         self.upper = ti.Vector.field(2, ti.f32, ())
+        self.method = ti.field(ti.i32, ())
+        self.chebyshev_reach = ti.field(ti.f32, ())
+        self.chebyshev_share = ti.field(ti.f32, ())
+        self.inertial_displacement = ti.Vector.field(2, ti.f32, state.capacity)
+        self.inertial_gradient = ti.Matrix.field(2, 2, ti.f32, state.capacity)
+        self.impulse = ti.Matrix.field(2, 2, ti.f32, state.capacity)
+        self.impulse_before = ti.Matrix.field(2, 2, ti.f32, state.capacity)
         self.hand = ti.field(ti.i32, ())
         self.hand_center = ti.Vector.field(2, ti.f32, ())
         self.hand_velocity = ti.Vector.field(2, ti.f32, ())
@@ -86,9 +95,7 @@ class Substep:
         tile = node // NODES_PER_TILE
         local = node % NODES_PER_TILE
         across = self.grid.tiles_across[None]
-        return tm.ivec2(
-            tile % across * TILE + local % TILE, tile // across * TILE + local // TILE
-        )
+        return tm.ivec2(tile % across * TILE + local % TILE, tile // across * TILE + local // TILE)
 
     @ti.func
     def touch(self, cell):
@@ -175,13 +182,21 @@ class Substep:
                     outward = away / ti.max(away.norm(), 1e-6)
                     d += dt * dt * self.hand_acceleration[None] * reach * outward
         self.state.displacement[particle] = d
+        self.inertial_displacement[particle] = d
+        self.inertial_gradient[particle] = self.state.displacement_gradient[particle]
+        self.impulse[particle] = tm.mat2(0.0, 0.0, 0.0, 0.0)
+        self.impulse_before[particle] = tm.mat2(0.0, 0.0, 0.0, 0.0)
 
     @ti.kernel
-    def solve_round(self):
-        """One round: constrain D and scatter momentum, solve the grid, gather d and D."""
+    def solve_round(self, omega: ti.f32):
+        """One round: constrain D and scatter momentum, solve the grid, gather d and D.
+
+        omega: this round's coefficient of Chebyshev's recurrence (compliant only).
+        """
         for particle in range(self.work[None]):
             if self.state.status[particle] == LIVE:
-                self.scatter_momentum(particle)
+                d, affine = self.constrained(particle, omega)
+                self.scatter_momentum(particle, d, affine)
         for t in range(self.grid.active_count[None] * NODES_PER_TILE):
             tile = self.grid.active_tiles[t // NODES_PER_TILE]
             self.solve_node(tile * NODES_PER_TILE + t % NODES_PER_TILE)
@@ -190,31 +205,51 @@ class Substep:
                 self.gather(particle)
 
     @ti.func
-    def scatter_momentum(self, particle):
-        """m (d + D o_i) to the nine nodes (APIC; Jiang et al. 2015), D after the constraint."""
+    def constrained(self, particle, omega):
+        """What the scene's policy scatters for a particle: displacement and affine part."""
         p = self.parameters(particle)
+        model = self.state.material_model[self.state.material[particle]]
+        gradient = self.state.displacement_gradient[particle]
+        deformation = self.state.deformation_gradient[particle]
+        ratio = self.state.volume_ratio[particle]
+        plastic = self.state.plastic[particle]
+        dt = self.dt[None]
         d = self.state.displacement[particle]
-        gradient = classic_gradient(
-            self.state.material_model[self.state.material[particle]],
-            p,
-            self.state.displacement_gradient[particle],
-            self.state.deformation_gradient[particle],
-            self.state.volume_ratio[particle],
-            self.state.plastic[particle],
-            self.tuning[None],
-            self.dt[None],
-            ti.cast(self.rounds[None], ti.f32),
-        )
+        affine = gradient
+        if self.method[None] == CLASSIC:
+            rounds = ti.cast(self.rounds[None], ti.f32)
+            affine = classic_gradient(
+                model, p, gradient, deformation, ratio, plastic, self.tuning[None], dt, rounds
+            )
+        else:
+            target = compliant_impulse(model, p, gradient, deformation, ratio, plastic, dt)
+            step = 1.0
+            if self.method[None] != EXPLICIT:
+                reach = ti.max(1.0 + compliant_stiffness(model, p, dt), self.chebyshev_reach[None])
+                step = self.chebyshev_share[None] / reach
+            current = self.impulse[particle]
+            before = self.impulse_before[particle]
+            impulse = before + omega * (step * (target - current) + current - before)
+            self.impulse_before[particle] = current
+            self.impulse[particle] = impulse
+            d = self.inertial_displacement[particle]
+            affine = self.inertial_gradient[particle] + impulse
+        return d, affine
+
+    @ti.func
+    def scatter_momentum(self, particle, d, affine):
+        """m (d + A o_i) to the nine nodes (APIC; Jiang et al. 2015)."""
+        mass = self.parameters(particle)[0]
         x = self.state.x[particle]
         cell = bspline_cell(x)
         r = x - cell - 0.5
         w = bspline_weights(r)
         clamped = 0
         for i, j in ti.static(ti.ndrange(3, 3)):
-            u = d + gradient @ bspline_offset(i, j, r)
+            u = d + affine @ bspline_offset(i, j, r)
             bounded = tm.clamp(u, -SCATTER_LIMIT, SCATTER_LIMIT)
             clamped |= ti.cast((bounded != u).any(), ti.i32)
-            momentum = w[i, 0] * w[j, 1] * p[0] * bounded
+            momentum = w[i, 0] * w[j, 1] * mass * bounded
             node = self.node_of(cell + tm.ivec2(i - 1, j - 1))
             self.grid.momentum[node].x += fixed_point(momentum.x)
             self.grid.momentum[node].y += fixed_point(momentum.y)
@@ -388,5 +423,7 @@ class Substep:
             self.state.floats[ti.static(float_index("gravity_y"))],
         )
         self.gravity[None] = gravity / self.cell[None]
-        self.damping_factor[None] = ti.exp(-self.state.floats[ti.static(float_index("damping"))] * dt)
+        self.damping_factor[None] = ti.exp(
+            -self.state.floats[ti.static(float_index("damping"))] * dt
+        )
         self.dt[None] = dt

@@ -4,5 +4,5 @@ A policy is one function from a particle's state to (displacement, affine part) 
 The loop around it, the transfer, the contact and the return mapping are the same for all.
 """
 
-METHODS = ("classic",)
-CLASSIC = METHODS.index("classic")
+METHODS = ("compliant", "classic", "explicit")
+COMPLIANT, CLASSIC, EXPLICIT = range(len(METHODS))
