@@ -1,0 +1,78 @@
+"""What must be the same for a recording to replay bit for bit: the code and the machine under it.
+
+`code_hash` covers every file whose change may change a bit of a run; `environment` names the
+versions and the platform. Neither needs Taichi to be imported, so a header costs milliseconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from contextlib import suppress
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from app import __version__
+from app.paths import assets_dir
+
+PACKAGE = Path(__file__).resolve().parent
+
+# What physics reads: the solver, the door to it, the events, the scenes, and the library of
+# materials that a scene's `base` draws on (a scene's own text travels inside the recording).
+_HASHED = ("sim/**/*.py", "simulation.py", "events.py", "scene.py", "geometry.py")
+_LIBRARY = "materials.toml"
+
+
+@cache
+def code_hash() -> str:
+    """SHA-256 (first 32 hex digits) over the sources that physics is made of.
+
+    Line ends are normalised, so a checkout with CRLF has the hash of one with LF.
+    """
+    files = {
+        path.relative_to(PACKAGE).as_posix(): path
+        for pattern in _HASHED
+        for path in PACKAGE.glob(pattern)
+    }
+    with suppress(FileNotFoundError):
+        files[f"assets/{_LIBRARY}"] = assets_dir() / _LIBRARY
+    total = hashlib.sha256()
+    for name in sorted(files):
+        text = files[name].read_bytes().replace(b"\r\n", b"\n")
+        total.update(f"{name}\0{len(text)}\0".encode())
+        total.update(text)
+    return total.hexdigest()[:32]
+
+
+def environment() -> dict[str, str]:
+    """Versions and platform: matterbox, python, taichi, numpy, system, machine."""
+    return {
+        "matterbox": __version__,
+        "python": platform.python_version(),
+        "taichi": version("taichi"),
+        "numpy": version("numpy"),
+        "system": platform.system(),
+        "machine": platform.machine(),
+    }
+
+
+def driver(arch: str) -> str:
+    """The GPU driver's version where the system names it, else an empty string.
+
+    Only the NVIDIA kernel module on Linux says it without starting a device.
+    """
+    if arch not in ("cuda", "vulkan"):
+        return ""
+    try:
+        return "nvidia " + Path("/sys/module/nvidia/version").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def version(distribution: str) -> str:
+    """The installed version of a distribution, or "unknown" (a source tree never installed)."""
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return "unknown"
