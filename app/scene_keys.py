@@ -209,7 +209,7 @@ def key(default: Any = ..., *, unit: str = "", help: str = "", always: bool = Fa
     """
     return Field(
         default,
-        description=f"{help} [{unit}]" if unit else help,
+        description=help,
         json_schema_extra={"unit": unit},
         validate_default=always,
     )
@@ -224,8 +224,12 @@ class Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
-def described(model: type[BaseModel], key: str) -> str:
-    return f"{key}, {model.model_fields[key].description}"
+def described(model: type[BaseModel], name: str) -> str:
+    """A key with its unit and its meaning, for a message that it is missing."""
+    field = model.model_fields[name]
+    unit = field.json_schema_extra["unit"]
+    meaning = field.description.removesuffix(".")
+    return f"{name}{f' [{unit}]' if unit else ''} ({meaning[0].lower()}{meaning[1:]})"
 
 
 def show(value: Any) -> str:

@@ -7,7 +7,7 @@ import itertools
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import ValidationInfo, field_validator
+from pydantic import BeforeValidator, ValidationInfo, WithJsonSchema, field_validator
 
 from app.scene_keys import (
     MAX_LENGTH,
@@ -19,6 +19,7 @@ from app.scene_keys import (
     choice,
     described,
     key,
+    number_of,
     pair,
     real,
     surface,
@@ -34,6 +35,16 @@ Role = Literal["fill", "emitter", "drain", "collider"]
 Kind = Literal["box", "circle", "capsule", "polygon", "half_plane"]
 
 Friction = surface(("stick", "slip"))
+
+
+def _moment(value: Any) -> float:
+    """A time that may be never: inf."""
+    if value != math.inf and number_of(value) is None:
+        raise wrong("a number of seconds, or inf")
+    return float(value)
+
+
+Moment = Annotated[float, BeforeValidator(_moment), WithJsonSchema({"type": "number"})]
 
 
 class Keyframe(Part):
@@ -188,7 +199,7 @@ class Shape(Part):
     start: real(0.0, 1e9, "s") | None = key(
         None, unit="s", help="emitter: when it begins.", always=True
     )
-    stop: float | None = key(None, unit="s", help="emitter: when it ends; inf never.", always=True)
+    stop: Moment | None = key(None, unit="s", help="emitter: when it ends; inf never.", always=True)
     friction: Friction | None = key(
         None, help="collider: stick, slip, or a friction coefficient.", always=True
     )
