@@ -87,7 +87,7 @@ MATERIAL_FIELDS: dict[str, dict[str, FieldSpec]] = {
         "youngs_modulus": _young(1.0e5),
         "poissons_ratio": _poisson(0.35),
         "yield_stress": FieldSpec(
-            "Pa", 0.0, 1.0e12, 1.0e3, "yield stress", "Shear stress above which it flows."
+            "Pa", 0.0, 1.0e12, 1.0e3, "yield stress", "Stress (von Mises) above which it flows."
         ),
         "viscosity": FieldSpec(
             "Pa s", 0.0, 1.0e6, 10.0, "viscosity", "Stress over the yield stress per rate of shear."
