@@ -1,0 +1,167 @@
+"""THE table of key bindings: it drives what keys do and what the help overlay says they do.
+
+A chord is written as one reads it, "Ctrl+R" or "Space"; the names of keys are pyglet's, with the
+usual signs for punctuation. Ctrl stands for Command on macOS too. Shift matters only where a chord
+names it, so that layouts on which a digit or a sign needs Shift reach it all the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+
+@dataclass(frozen=True)
+class Binding:
+    """One action and the chords that call it. `repeat`: goes on while the key is held."""
+
+    action: str
+    chords: tuple[str, ...]
+    text: str
+    group: str
+    repeat: bool = False
+
+
+@dataclass(frozen=True)
+class Gesture:
+    """A mouse gesture, for the help overlay; its meaning lives in the window's input handling."""
+
+    gesture: str
+    text: str
+    group: str
+
+
+BINDINGS: tuple[Binding, ...] = (
+    Binding("pause", ("Space",), "pause, go on", "Time"),
+    Binding("step", (".", "F"), "one tick", "Time", repeat=True),
+    Binding("restart", ("F5", "Ctrl+R"), "restart the scene", "Time"),
+    Binding("slower", ("-", "Num -"), "slower", "Time"),
+    Binding("faster", ("=", "+", "Num +"), "faster", "Time"),
+    Binding("record", ("R",), "start, stop recording", "Time"),
+    Binding("tool_grab", ("1",), "grab", "Tools"),
+    Binding("tool_push", ("2",), "push", "Tools"),
+    Binding("tool_paint", ("3",), "paint", "Tools"),
+    Binding("tool_erase", ("4",), "erase", "Tools"),
+    Binding("brush_smaller", ("[",), "smaller brush", "Tools", repeat=True),
+    Binding("brush_larger", ("]",), "larger brush", "Tools", repeat=True),
+    Binding("material_next", ("Tab",), "next material", "Tools"),
+    Binding("material_previous", ("Shift+Tab",), "previous material", "Tools"),
+    Binding("zoom_in", ("Ctrl+=", "Ctrl++", "Ctrl+Num +"), "zoom in", "View", repeat=True),
+    Binding("zoom_out", ("Ctrl+-", "Ctrl+Num -"), "zoom out", "View", repeat=True),
+    Binding("fit", ("Home", "0"), "show the whole scene", "View"),
+    Binding("pan_left", ("Left",), "move the view left", "View", repeat=True),
+    Binding("pan_right", ("Right",), "move the view right", "View", repeat=True),
+    Binding("pan_up", ("Up",), "move the view up", "View", repeat=True),
+    Binding("pan_down", ("Down",), "move the view down", "View", repeat=True),
+    Binding("panels", ("H",), "hide, show the panels", "View"),
+    Binding("fullscreen", ("F11",), "full screen", "View"),
+    Binding("scenes", ("O", "Ctrl+O"), "open a scene", "Window"),
+    Binding("help", ("F1",), "this help", "Window"),
+    Binding("dismiss", ("Escape",), "close what is open on top", "Window"),
+    Binding("quit", ("Ctrl+Q",), "quit", "Window"),
+)
+
+GESTURES: tuple[Gesture, ...] = (
+    Gesture("Left drag", "use the tool", "Tools"),
+    Gesture("Right drag", "erase, with any tool", "Tools"),
+    Gesture("Shift", "push becomes pull", "Tools"),
+    Gesture("Wheel", "size of the brush", "Tools"),
+    Gesture("Ctrl+Wheel", "zoom at the cursor", "View"),
+    Gesture("Middle drag, Ctrl+drag", "move the view", "View"),
+)
+
+# Signs and short names of keys -> their names in pyglet.window.key.
+_SYMBOLS = {
+    ".": "PERIOD",
+    "-": "MINUS",
+    "=": "EQUAL",
+    "+": "PLUS",
+    "[": "BRACKETLEFT",
+    "]": "BRACKETRIGHT",
+    "Num -": "NUM_SUBTRACT",
+    "Num +": "NUM_ADD",
+    "Space": "SPACE",
+    "Tab": "TAB",
+    "Home": "HOME",
+    "Escape": "ESCAPE",
+    "Left": "LEFT",
+    "Right": "RIGHT",
+    "Up": "UP",
+    "Down": "DOWN",
+}
+_MODIFIERS = ("Ctrl", "Alt", "Shift")
+
+REPEAT_DELAY = 0.35  # [s] until a held key repeats
+REPEAT_INTERVAL = 1.0 / 24.0  # [s]
+
+
+def split(chord: str) -> tuple[frozenset[str], str]:
+    """The modifiers and the key of a chord: "Ctrl++" -> ({"Ctrl"}, "+")."""
+    modifiers: set[str] = set()
+    rest = chord
+    while True:
+        head, plus, tail = rest.partition("+")
+        if not (plus and tail and head in _MODIFIERS):
+            return frozenset(modifiers), rest
+        modifiers.add(head)
+        rest = tail
+
+
+def symbol(key_name: str) -> int:
+    """pyglet's number of a key. Raises AttributeError for a name that is no key."""
+    from pyglet.window import key
+
+    name = _SYMBOLS.get(key_name, key_name)
+    return getattr(key, f"_{name}" if name.isdigit() else name)
+
+
+@cache
+def chord_table() -> dict[tuple[int, frozenset[str]], Binding]:
+    """(key, modifiers) -> binding. Raises ValueError when two bindings claim one chord."""
+    table: dict[tuple[int, frozenset[str]], Binding] = {}
+    for binding in BINDINGS:
+        for chord in binding.chords:
+            modifiers, key_name = split(chord)
+            place = (symbol(key_name), modifiers)
+            if place in table:
+                raise ValueError(f"{chord} is bound to {table[place].action} and {binding.action}")
+            table[place] = binding
+    return table
+
+
+def find(key_symbol: int, modifiers: frozenset[str]) -> Binding | None:
+    """The binding of a key pressed with these of "Ctrl", "Alt", "Shift"."""
+    table = chord_table()
+    return table.get((key_symbol, modifiers)) or table.get((key_symbol, modifiers - {"Shift"}))
+
+
+def shortcut(action: str) -> str:
+    """The first chord of an action, for a tooltip; empty where it has none."""
+    return next((b.chords[0] for b in BINDINGS if b.action == action and b.chords), "")
+
+
+class HeldKeys:
+    """Which bindings are held down, and how often each is due again."""
+
+    def __init__(self) -> None:
+        self._due: dict[int, tuple[Binding, float]] = {}
+
+    def press(self, key_symbol: int, binding: Binding, now: float) -> None:
+        if binding.repeat:
+            self._due[key_symbol] = (binding, now + REPEAT_DELAY)
+
+    def release(self, key_symbol: int) -> None:
+        self._due.pop(key_symbol, None)
+
+    def clear(self) -> None:
+        """The focus left: no release will be seen."""
+        self._due.clear()
+
+    def due(self, now: float) -> list[Binding]:
+        """Bindings whose repeat falls due by `now` [s]; each at most once a call."""
+        ready: list[Binding] = []
+        for key_symbol, (binding, when) in list(self._due.items()):
+            if now >= when:
+                ready.append(binding)
+                self._due[key_symbol] = (binding, now + REPEAT_INTERVAL)
+        return ready

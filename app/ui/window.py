@@ -1,0 +1,542 @@
+"""The window: one loop that takes input, advances the session, and draws scene and panels.
+
+One frame, in order: pyglet's input -> ImGui takes what is its own -> tools and panels turn the rest
+into events -> the session runs the ticks that are due -> the scene is drawn -> the panels over it.
+Physics never runs from a scheduled function: the loop below is the only clock.
+
+`MATTERBOX_STATUS_FILE=path` makes the window write its state as one JSON object into that file,
+five times a second and in one piece: for scripts, continuous integration and overlays of streams.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from app.errors import MatterboxError, RenderError
+from app.events import EventError
+from app.ui import keys
+from app.ui.status_file import StatusFile
+from app.ui.view import Area, View
+from app.ui.workbench import Workbench
+
+WINDOW_SIZE = (1360, 820)  # at 96 dots per inch; smaller where the screen is
+MINIMUM_SIZE = (760, 480)
+IDLE_AFTER = 2.0  # [s] without input while paused: then frames are drawn less often
+IDLE_RATE = 20.0  # [1/s]
+DEFAULT_RECORDING = "session.mbr"
+
+
+def run_window(
+    scene_path: str | Path | None,
+    *,
+    arch: str = "auto",
+    record: str | Path | None = None,
+    replay: str | Path | None = None,
+    seed: int | None = None,
+) -> int:
+    """Open the sandbox window and run it until it is closed; returns the exit code.
+
+    scene_path: the scene to open, or a shipped scene's name; None with `replay`.
+    record: record from the first tick into this file; it is finished when the window closes.
+    replay: show this recording; the world then takes no input.
+    seed: in place of the seed of the first scene.
+
+    Raises RenderError without a display or OpenGL 3.3, SceneError, RecordingError and DeviceError
+    when there is nothing to show from the start. Later ones are shown in the window.
+    """
+    from app.recording import Replay
+    from app.scene import builtin, load
+
+    replayed = Replay.read(replay) if replay is not None else None
+    if replayed is not None:
+        scene, path = replayed.scene(), None
+        seed = replayed.header.seed
+    else:
+        path = _scene_file(scene_path if scene_path is not None else "playground", builtin)
+        scene = load(path)
+    sandbox = Sandbox(record_path=Path(record) if record is not None else None)
+    try:
+        sandbox.start(scene, path, arch=arch, seed=seed, replay=replayed, record=record is not None)
+        sandbox.run()
+    finally:
+        saved = sandbox.close()
+    if saved is not None:
+        print(f"Recording saved: {saved}")
+    return 0
+
+
+def _scene_file(scene: str | Path, builtin: Any) -> Path:
+    """A path as given; a bare name is a shipped scene's."""
+    path = Path(scene)
+    return builtin(str(scene)) if not path.suffix and not path.exists() else path
+
+
+def _open_window() -> Any:
+    """A pyglet window with an OpenGL 3.3 context, or RenderError in one sentence."""
+    import pyglet
+
+    pyglet.options.dpi_scaling = "scaled"
+    if "pyglet.gl" not in sys.modules:
+        pyglet.options.shadow_window = False
+    try:
+        from app.render.opengl import display_answers
+
+        if not display_answers() or pyglet.options.headless:
+            raise RenderError(
+                "there is no display to open a window on; 'matterbox simulate' plays a scene "
+                "without one"
+            )
+        import pyglet.window
+
+        config = pyglet.gl.Config(
+            double_buffer=True, major_version=3, minor_version=3, forward_compatible=True
+        )
+        screen = pyglet.display.get_display().get_default_screen()
+        scale = screen.get_scale() or 1.0
+        # The window's frame and the desktop's bars want some room too.
+        width = min(WINDOW_SIZE[0], int(screen.width / scale * 0.94))
+        height = min(WINDOW_SIZE[1], int(screen.height / scale * 0.88))
+        window = pyglet.window.Window(
+            width,
+            height,
+            caption="Matterbox",
+            resizable=True,
+            vsync=True,
+            config=config,
+            file_drops=True,
+        )
+    except RenderError:
+        raise
+    except Exception as error:
+        # pyglet, GLX, WGL and ctypes each raise their own kinds; none of them says what to do.
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise RenderError(
+            f"no window with OpenGL 3.3 could be opened ({reason}); install the graphics card's "
+            "driver, or play without a window: 'matterbox simulate'"
+        ) from error
+    info = window.context.get_info()
+    if not info.have_version(3, 3):
+        version = info.get_version_string()
+        window.close()
+        raise RenderError(
+            f"the display offers OpenGL {version}, the window needs 3.3; a newer graphics driver "
+            "would do, or play without a window: 'matterbox simulate'"
+        )
+    window.set_minimum_size(*(int(side * scale) for side in MINIMUM_SIZE))
+    return window
+
+
+def _imgui_renderer() -> Any:
+    """imgui_bundle's OpenGL renderer, told before its import which window system is there."""
+    if sys.platform.startswith("linux"):
+        # pyglet's windows are GLX's, under XWayland too; PyOpenGL would guess EGL from the session.
+        os.environ["PYOPENGL_PLATFORM"] = "glx"
+    import OpenGL
+
+    if "OpenGL.GL" not in sys.modules:
+        OpenGL.ERROR_CHECKING = False  # a check after every call costs more than the calls
+        OpenGL.ERROR_LOGGING = False
+    from imgui_bundle.python_backends.opengl_backend_programmable import (
+        ProgrammablePipelineRenderer,
+    )
+
+    return ProgrammablePipelineRenderer()
+
+
+class Sandbox:
+    """The window with everything in it. `start` shows a scene, `run` plays until it is closed."""
+
+    def __init__(self, *, record_path: Path | None = None):
+        self.window = _open_window()
+        from imgui_bundle import imgui
+
+        from app.render import Camera, Renderer
+        from app.ui import style
+        from app.ui.imgui_bridge import ImguiBridge
+
+        self._imgui_context = imgui.create_context()
+        io = imgui.get_io()
+        io.set_ini_filename("")
+        io.set_log_filename("")
+        self._gui = _imgui_renderer()
+        self.fonts = style.Fonts()
+        style.apply(self.window.scale)
+        self.bridge = ImguiBridge(self.window, io)
+        self.bridge.attach()
+        self.window.push_handlers(
+            on_close=self._on_close,
+            on_scale=lambda scale, dpi: style.apply(scale),
+            on_hide=lambda: setattr(self, "_visible", False),
+            on_show=lambda: setattr(self, "_visible", True),
+            on_file_drop=self._on_file_drop,
+            on_draw=lambda: True,
+        )
+        self.renderer = Renderer()
+        self.bench = Workbench(
+            View(Camera(viewport=self.window.get_framebuffer_size())),
+            record_path=record_path or Path(DEFAULT_RECORDING),
+        )
+        self.held_keys = keys.HeldKeys()
+        self.status_file = StatusFile.from_environment()
+        self.arch = "auto"
+        self._visible = True
+        self._closing = False
+        self._strokes: dict[str, Any] = {}
+        self._panning = ""
+        self._mouse = (0.0, 0.0)
+        self._shade = ""
+        self._scene_entries: list | None = None
+        self._last = time.perf_counter()
+        self._last_input = self._last
+        self._frame_times: list[float] = []
+
+    # -- scenes ------------------------------------------------------------------------------------
+
+    def start(
+        self,
+        scene: Any,
+        path: Path | None,
+        *,
+        arch: str,
+        seed: int | None = None,
+        replay: Any = None,
+        record: bool = False,
+    ) -> None:
+        """Show the first scene; while its kernels compile, a first picture says so."""
+        self.arch = arch
+        self._splash("Preparing kernels; the first time this takes up to a minute")
+        self._begin(scene, path, seed=seed, replay=replay, record=record)
+
+    def _begin(
+        self,
+        scene: Any,
+        path: Path | None,
+        *,
+        seed: int | None = None,
+        replay: Any = None,
+        record: bool = False,
+    ) -> None:
+        """A new simulation and session in place of the present one."""
+        from app.session import Session
+        from app.simulation import Simulation
+
+        simulation = Simulation.from_scene(scene, arch=self.arch, seed=seed)
+        self.arch = simulation.arch  # "auto" is settled once; a second device would start anew
+        session = Session(simulation, replay=replay)
+        if record:
+            session.start_recording(self.bench.record_path)
+        self.bench.attach(session, path)
+        if record:
+            self.bench.recording_path = self.bench.record_path
+            self.bench.recording_since = self.bench.clock()
+        notice = getattr(replay, "notice", None)
+        if notice:
+            self.bench.say(notice, "warning")
+        name = f"{scene.name} (replay)" if replay is not None else scene.name
+        self.window.set_caption(f"{name} - Matterbox")
+        # The first tick compiles what is not yet in the cache: better now than in the first frame.
+        session.step_once()
+        self.bench.after_ticks(1)
+        self._strokes.clear()
+        self._last = time.perf_counter()
+
+    def _open(self, path: Path) -> None:
+        """Open another scene file; if that fails, the reason is shown and the old one plays on."""
+        from app.scene import load
+
+        bench = self.bench
+        bench.trouble = None
+        try:
+            scene = load(path)
+        except (MatterboxError, OSError) as error:
+            bench.report(error, "This scene cannot be opened", str(path))
+            return
+        bench.stop_recording()
+        old, old_path = bench.session, bench.scene_path
+        old.close()
+        old.simulation.close()
+        try:
+            self._begin(scene, path)
+        except MatterboxError as error:
+            bench.report(error, "This scene cannot be played", str(path))
+            self._begin(old.simulation.scene, old_path)
+
+    # -- the loop ----------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Frames until the window is closed."""
+        while not self._closing:
+            start = time.perf_counter()
+            self.window.switch_to()
+            self.window.dispatch_events()
+            if self._closing:
+                break
+            self._frame(start)
+            if self._visible:
+                self.window.flip()
+            self._answer_requests()
+            self._pace(start)
+
+    def _frame(self, now: float) -> None:
+        bench = self.bench
+        seconds, self._last = now - self._last, now
+        self._measure(now)
+        self.bridge.begin_frame(seconds)
+        self._lay_out()
+        for entry in self.bridge.take():
+            self._last_input = now
+            self._handle(entry, now)
+        for binding in self.held_keys.due(now):
+            bench.act(binding.action)
+        self._panels()
+        try:
+            ticks = bench.session.advance(0.0 if self._shade else seconds)
+        except EventError as error:
+            bench.say(str(error), "error")
+            ticks = 0
+        bench.after_ticks(ticks)
+        if self._visible:
+            self._draw_scene()
+        self._finish_gui()
+        self.status_file.write(self, now)
+
+    def _lay_out(self) -> None:
+        """Where the bars lie [window units], and what of the window they leave to the scene."""
+        from app.ui import style
+
+        width, height = self.window.get_size()
+        pixels = self.window.get_framebuffer_size()
+        shown = self.bench.panels_shown
+        self.top = round(style.em(style.TOOL_BAR_EMS)) if shown else 0
+        self.bottom = round(style.em(style.STATUS_LINE_EMS)) if shown else 0
+        side = min(style.em(style.SIDE_BAR_EMS), 0.45 * width)
+        self.side = round(side) if shown else 0
+        self.size = (float(width), float(height))
+        ratio = self.pixel_ratio = pixels[0] / max(width, 1)
+        area = Area(
+            0.0, self.bottom * ratio, (width - self.side) * ratio, (height - self.top) * ratio
+        )
+        if width > 1 and height > 1:  # a minimised window may have no size at all
+            self.bench.view.layout(pixels, area)
+
+    def _to_screen(self, pixel: tuple[float, float]) -> tuple[float, float]:
+        """Framebuffer pixel, y up -> ImGui's units, y down."""
+        return (pixel[0] / self.pixel_ratio, self.size[1] - pixel[1] / self.pixel_ratio)
+
+    # -- input of the scene ------------------------------------------------------------------------
+
+    def _handle(self, entry: Any, now: float) -> None:
+        """One event that ImGui left over."""
+        bench = self.bench
+        bench.inverted = "Shift" in entry.modifiers
+        if entry.kind == "move":
+            self._move(entry)
+        elif entry.kind == "press":
+            self._press(entry)
+        elif entry.kind == "release":
+            self._release(entry.button)
+        elif entry.kind == "wheel":
+            if "Ctrl" in entry.modifiers:
+                bench.view.zoom(entry.dy, (entry.x, entry.y))
+            else:
+                bench.brush.resize(entry.dy)
+        elif entry.kind == "key_press":
+            binding = keys.find(entry.key, entry.modifiers)
+            if binding is not None:
+                self.held_keys.press(entry.key, binding, now)
+                bench.act(binding.action)
+        elif entry.kind == "key_release":
+            self.held_keys.release(entry.key)
+        elif entry.kind == "leave":
+            bench.cursor = None
+        elif entry.kind == "blur":
+            self.held_keys.clear()
+            bench.end_strokes()
+            self._strokes.clear()
+            self._panning = ""
+
+    def _move(self, entry: Any) -> None:
+        bench = self.bench
+        if self._panning:
+            bench.view.pan(entry.x - self._mouse[0], entry.y - self._mouse[1])
+        self._mouse = (entry.x, entry.y)
+        point = bench.view.world(entry.x, entry.y)
+        for stroke in self._strokes.values():
+            stroke.move(point)
+        over_scene = bool(self._strokes) or not self.bridge.captures_mouse
+        bench.cursor = point if over_scene else None
+
+    def _press(self, entry: Any) -> None:
+        self._mouse = (entry.x, entry.y)
+        if entry.button == "middle" or (entry.button == "left" and "Ctrl" in entry.modifiers):
+            self._panning = entry.button
+            return
+        point = self.bench.view.world(entry.x, entry.y)
+        stroke = self.bench.begin_stroke(point, erase=entry.button == "right")
+        if stroke is not None:
+            self._strokes[entry.button] = stroke
+
+    def _release(self, button: str) -> None:
+        if button == self._panning:
+            self._panning = ""
+        stroke = self._strokes.pop(button, None)
+        if stroke is not None:
+            stroke.release()
+
+    # -- drawing -----------------------------------------------------------------------------------
+
+    def _draw_scene(self) -> None:
+        from app.render import Ring, frame_of
+
+        bench = self.bench
+        ring = None
+        if bench.cursor is not None and bench.editable and not self._panning:
+            erasing = "right" in self._strokes
+            tool = bench.tool if not erasing else _erase_tool()
+            ring = Ring(bench.cursor, bench.brush.radius, tool.ring(bench.brush, bench.inverted))
+        frame = frame_of(
+            bench.session.simulation,
+            bench.view.camera,
+            ring=ring,
+            pixel_ratio=self.window.scale,
+        )
+        self.renderer.draw(replace(frame, ring=ring))
+
+    def _panels(self) -> None:
+        from app.ui.panels import overlay, scene_menu, side_bar, status_line, tool_bar
+        from app.ui.panels.widgets import places
+
+        places.clear()
+        bench, (width, height) = self.bench, self.size
+        pad = 0.8 * self.top or 14.0
+        overlay.draw_ghosts(bench, self._to_screen)
+        overlay.draw_badges(bench, pad * 0.5, self.top + pad * 0.5)
+        if bench.panels_shown:
+            tool_bar.draw(bench, width, float(self.top), self.fonts)
+            side_bar.draw(
+                bench,
+                width - self.side,
+                float(self.top),
+                float(self.side),
+                height - self.top - self.bottom,
+                self.fonts,
+            )
+            status_line.draw(bench, height - self.bottom, width, float(self.bottom))
+        if bench.scenes_shown:
+            appearing = self._scene_entries is None
+            if appearing:
+                from app.ui.catalog import entries
+
+                self._scene_entries = entries(bench.scene_path)
+            free = height - self.top - self.bottom
+            scene_menu.draw(
+                bench, self._scene_entries, float(self.top), free, self.fonts, appearing=appearing
+            )
+        else:
+            self._scene_entries = None
+        if bench.help_shown:
+            overlay.draw_help(bench, width, height, self.fonts)
+        if bench.trouble is not None:
+            overlay.draw_trouble(bench, width, height, self.fonts)
+        overlay.draw_notices(bench, bench.view.area, height * self.pixel_ratio)
+        if self._shade:
+            overlay.draw_closing_shade(width, height, self._shade)
+        over_scene = bench.cursor is not None and bench.editable
+        self.bridge.show_cursor("CURSOR_CROSSHAIR" if over_scene else None)
+
+    def _finish_gui(self) -> None:
+        from imgui_bundle import imgui
+
+        imgui.render()
+        if self._visible:
+            self._gui.render(imgui.get_draw_data())
+
+    def _splash(self, text: str) -> None:
+        """Some frames of the first picture, so that it is on the screen before work begins."""
+        from imgui_bundle import imgui
+        from pyglet import gl
+
+        from app.ui.panels import overlay
+
+        for _ in range(3):
+            self.window.switch_to()
+            self.window.dispatch_events()
+            self.bridge.begin_frame(1.0 / 60.0)
+            self.bridge.take()
+            width, height = self.window.get_size()
+            gl.glClearColor(0.07, 0.09, 0.12, 1.0)
+            gl.glClear(gl.GL_COLOR_BUFFER_BIT)
+            overlay.draw_splash("Matterbox", text, float(width), float(height), self.fonts)
+            imgui.render()
+            self._gui.render(imgui.get_draw_data())
+            self.window.flip()
+
+    # -- the window itself -------------------------------------------------------------------------
+
+    def _answer_requests(self) -> None:
+        """What the workbench asked of the window, after the frame that shows it was asked."""
+        requests, self.bench.requests = self.bench.requests, []
+        for action, value in requests:
+            if action == "open" and not self._shade:
+                # One more frame first, which says what is going on.
+                self._shade = f"Opening {Path(value).stem.replace('_', ' ')} ..."
+                self.bench.requests.append(("open", value))
+            elif action == "open":
+                self._shade = ""
+                self._open(Path(value))
+            elif action == "quit":
+                self._closing = True
+            elif action == "fullscreen":
+                self.window.set_fullscreen(not self.window.fullscreen)
+
+    def _on_close(self) -> bool:
+        self._closing = True
+        return True
+
+    def _on_file_drop(self, x: int, y: int, paths: list[str]) -> None:
+        if paths:
+            self.bench.open_scene(Path(paths[0]))
+
+    def _measure(self, now: float) -> None:
+        self._frame_times.append(now)
+        while len(self._frame_times) > 2 and now - self._frame_times[0] > 1.0:
+            self._frame_times.pop(0)
+        span = now - self._frame_times[0]
+        count = len(self._frame_times) - 1
+        self.bench.frames_per_second = count / span if span > 0.0 else 0.0
+
+    def _pace(self, start: float) -> None:
+        """Where vertical sync does not wait, this does: no frame is drawn that nobody sees."""
+        rate = 60.0
+        idle = self.bench.session.paused and start - self._last_input > IDLE_AFTER
+        if not self._visible or idle:
+            rate = IDLE_RATE
+        # A little early, so that the wait for the screen's own beat stays with the driver.
+        rest = 0.97 / rate - (time.perf_counter() - start)
+        if rest > 0.0:
+            time.sleep(rest)
+
+    def close(self) -> Path | None:
+        """Finish what is being recorded and close the window; returns the recording's file."""
+        saved = None
+        try:
+            session = self.bench.session
+            if session is not None:
+                saved = session.close()
+                session.simulation.close()
+        finally:
+            self.status_file.close()
+            self.renderer.close()
+            self.window.close()
+        return saved
+
+
+def _erase_tool() -> Any:
+    from app.ui.tools import TOOLS
+
+    return TOOLS["erase"]
