@@ -100,7 +100,7 @@ MATERIAL_NUMBERS = tuple(
     dict.fromkeys(name for specs in MATERIAL_FIELDS.values() for name in specs)
 )
 
-_MODEL_COLORS = {"liquid": "#2f8fe0", "elastic": "#17a37b", "sand": "#ecd9a0", "visco": "#7b5fd0"}
+_MODEL_COLORS = {"liquid": "#2f7bd6", "elastic": "#00b296", "sand": "#f5e3a0", "visco": "#7c4de0"}
 
 
 class Material(Part):
