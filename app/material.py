@@ -100,7 +100,7 @@ MATERIAL_NUMBERS = tuple(
     dict.fromkeys(name for specs in MATERIAL_FIELDS.values() for name in specs)
 )
 
-_MODEL_COLORS = {"liquid": "#2f7bd6", "elastic": "#00b296", "sand": "#f5e3a0", "visco": "#7c4de0"}
+_MODEL_COLORS = {"liquid": "#2a8fe6", "elastic": "#00b296", "sand": "#f5e3a0", "visco": "#6f36cf"}
 
 
 class Material(Part):
