@@ -20,7 +20,17 @@ PACKAGE = Path(__file__).resolve().parent
 
 # What physics reads: the solver, the door to it, the events, the scenes, and the library of
 # materials that a scene's `base` draws on (a scene's own text travels inside the recording).
-_HASHED = ("sim/**/*.py", "simulation.py", "events.py", "scene.py", "geometry.py")
+HASHED = (
+    "sim/**/*.py",
+    "simulation.py",
+    "events.py",
+    "scene.py",
+    "scene_reader.py",
+    "scene_keys.py",
+    "material.py",
+    "shape.py",
+    "geometry.py",
+)
 _LIBRARY = "materials.toml"
 
 
@@ -32,7 +42,7 @@ def code_hash() -> str:
     """
     files = {
         path.relative_to(PACKAGE).as_posix(): path
-        for pattern in _HASHED
+        for pattern in HASHED
         for path in PACKAGE.glob(pattern)
     }
     with suppress(FileNotFoundError):

@@ -506,12 +506,16 @@ class Replay:
         self._scene: Scene | None = None
 
     @classmethod
-    def read(cls, path: str | Path, *, to: int | None = None) -> Replay:
+    def read(cls, path: str | Path | Replay, *, to: int | None = None) -> Replay:
         """Read a recording, or a journal that a crash left, up to step `to` (exclusive).
+
+        What was read already is returned as it is.
 
         Everything is checked here, so that what follows can trust it. Raises RecordingError with
         one line for a file that is missing, damaged, hostile or of another format.
         """
+        if isinstance(path, Replay):
+            return path
         path = Path(path)
         if path.suffix == JOURNAL_SUFFIX:
             replay = _read_left(path)
@@ -774,8 +778,8 @@ def _read_header(text: bytes) -> Header:
             )
     if not _is_step(data["start_step"]):
         raise RecordingError(f"header.json: start_step {_plain(data['start_step'])} is no step")
-    if not -(2**63) <= data["seed"] < 2**64:
-        raise RecordingError("header.json: seed does not fit 64 bits")
+    if not 0 <= data["seed"] < 2**32:
+        raise RecordingError(f"header.json: seed {_plain(data['seed'])} does not fit 32 bits")
     values = {field.name: data[field.name] for field in fields(Header)}
     return Header(**{**values, "fields": tuple(values["fields"])})
 
@@ -924,7 +928,7 @@ def verify(
     after every step. Raises RecordingError for a file that cannot be read or whose events do not
     fit its scene, and DeviceError when the arch does not start here.
     """
-    replay = path if isinstance(path, Replay) else Replay.read(path, to=to)
+    replay = Replay.read(path, to=to)
     simulation = start_replay(replay, arch=arch, start=start)
     here = describe(simulation, start_step=replay.start_step)
     differences = tuple(replay.header.differences(here))
