@@ -51,7 +51,8 @@ class ImguiBridge:
         self.macos = macos
         self.mouse = (0.0, 0.0)
         self.modifiers: frozenset[str] = frozenset()
-        self._inputs: list[Input] = []
+        self._inputs: list[tuple[int, Input]] = []  # with ImGui's events up to it, ever
+        self._taken_up = 0  # events that ImGui has taken up, ever
         self._buttons: set[str] = set()  # pressed outside of ImGui: their releases are the scene's
         self._cursor: Any = None
         self._keys = _key_table()
@@ -84,7 +85,14 @@ class ImguiBridge:
         if width > 0 and height > 0:
             self.io.display_framebuffer_scale = (pixels[0] / width, pixels[1] / height)
         self.io.delta_time = min(max(seconds, 1e-4), MAX_DELTA)
+        waiting = self._waiting()
         imgui.new_frame()
+        self._taken_up += waiting - self._waiting()
+
+    @staticmethod
+    def _waiting() -> int:
+        """Events in ImGui's queue: it spreads what comes too fast for a frame over several."""
+        return len(imgui.get_current_context().input_events_queue)
 
     @property
     def captures_mouse(self) -> bool:
@@ -97,9 +105,17 @@ class ImguiBridge:
         return bool(self.io.want_capture_keyboard)
 
     def take(self) -> list[Input]:
-        """The events since the last call that belong to the scene; call after `begin_frame`."""
-        inputs, self._inputs = self._inputs, []
-        return [entry for entry in inputs if self._for_scene(entry)]
+        """The events that belong to the scene; call after `begin_frame`.
+
+        An event waits until ImGui has taken up everything before it: only then does ImGui know
+        what lay under the mouse at that moment. On a slow screen a frame holds many events.
+        """
+        known = 0
+        while known < len(self._inputs) and self._inputs[known][0] <= self._taken_up:
+            known += 1
+        entries = [entry for _, entry in self._inputs[:known]]
+        del self._inputs[:known]
+        return [entry for entry in entries if self._for_scene(entry)]
 
     def _for_scene(self, entry: Input) -> bool:
         if entry.kind == "press":
@@ -206,7 +222,8 @@ class ImguiBridge:
         pixels = self.window.get_framebuffer_size()
         x = (self.mouse[0] + 0.5) * pixels[0] / max(width, 1)
         y = (self.mouse[1] + 0.5) * pixels[1] / max(height, 1)
-        self._inputs.append(Input(kind, x, y, modifiers=self.modifiers, **values))
+        entry = Input(kind, x, y, modifiers=self.modifiers, **values)
+        self._inputs.append((self._taken_up + self._waiting(), entry))
 
     def _move(self, x: float, y: float) -> None:
         self.mouse = (float(x), float(y))

@@ -7,13 +7,17 @@ names it, so that layouts on which a digit or a sign needs Shift reach it all th
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import cache
 
 
 @dataclass(frozen=True)
 class Binding:
-    """One action and the chords that call it. `repeat`: goes on while the key is held."""
+    """One action and the chords that call it. `repeat`: goes on while the key is held.
+
+    Neighbours with one `text` are one line of the help: "slower, faster".
+    """
 
     action: str
     chords: tuple[str, ...]
@@ -35,24 +39,24 @@ BINDINGS: tuple[Binding, ...] = (
     Binding("pause", ("Space",), "pause, go on", "Time"),
     Binding("step", (".", "F"), "one tick", "Time", repeat=True),
     Binding("restart", ("F5", "Ctrl+R"), "restart the scene", "Time"),
-    Binding("slower", ("-", "Num -"), "slower", "Time"),
-    Binding("faster", ("=", "+", "Num +"), "faster", "Time"),
+    Binding("slower", ("-", "Num -"), "slower, faster", "Time"),
+    Binding("faster", ("=", "+", "Num +"), "slower, faster", "Time"),
     Binding("record", ("R",), "start, stop recording", "Time"),
     Binding("tool_grab", ("1",), "grab", "Tools"),
     Binding("tool_push", ("2",), "push", "Tools"),
     Binding("tool_paint", ("3",), "paint", "Tools"),
     Binding("tool_erase", ("4",), "erase", "Tools"),
-    Binding("brush_smaller", ("[",), "smaller brush", "Tools", repeat=True),
-    Binding("brush_larger", ("]",), "larger brush", "Tools", repeat=True),
-    Binding("material_next", ("Tab",), "next material", "Tools"),
-    Binding("material_previous", ("Shift+Tab",), "previous material", "Tools"),
-    Binding("zoom_in", ("Ctrl+=", "Ctrl++", "Ctrl+Num +"), "zoom in", "View", repeat=True),
-    Binding("zoom_out", ("Ctrl+-", "Ctrl+Num -"), "zoom out", "View", repeat=True),
+    Binding("brush_smaller", ("[",), "smaller, larger brush", "Tools", repeat=True),
+    Binding("brush_larger", ("]",), "smaller, larger brush", "Tools", repeat=True),
+    Binding("material_next", ("Tab",), "next, previous material", "Tools"),
+    Binding("material_previous", ("Shift+Tab",), "next, previous material", "Tools"),
+    Binding("zoom_in", ("Ctrl+=", "Ctrl++", "Ctrl+Num +"), "zoom in, out", "View", repeat=True),
+    Binding("zoom_out", ("Ctrl+-", "Ctrl+Num -"), "zoom in, out", "View", repeat=True),
     Binding("fit", ("Home", "0"), "show the whole scene", "View"),
-    Binding("pan_left", ("Left",), "move the view left", "View", repeat=True),
-    Binding("pan_right", ("Right",), "move the view right", "View", repeat=True),
-    Binding("pan_up", ("Up",), "move the view up", "View", repeat=True),
-    Binding("pan_down", ("Down",), "move the view down", "View", repeat=True),
+    Binding("pan_left", ("Left",), "move the view", "View", repeat=True),
+    Binding("pan_right", ("Right",), "move the view", "View", repeat=True),
+    Binding("pan_up", ("Up",), "move the view", "View", repeat=True),
+    Binding("pan_down", ("Down",), "move the view", "View", repeat=True),
     Binding("panels", ("H",), "hide, show the panels", "View"),
     Binding("fullscreen", ("F11",), "full screen", "View"),
     Binding("scenes", ("O", "Ctrl+O"), "open a scene", "Window"),
@@ -138,6 +142,22 @@ def find(key_symbol: int, modifiers: frozenset[str]) -> Binding | None:
 def shortcut(action: str) -> str:
     """The first chord of an action, for a tooltip; empty where it has none."""
     return next((b.chords[0] for b in BINDINGS if b.action == action and b.chords), "")
+
+
+def help_lines(group: str) -> list[tuple[tuple[str, ...], str]]:
+    """(chords or gestures, text) of a group, gestures first; a chord for each action of a line."""
+    lines = [((gesture.gesture,), gesture.text) for gesture in GESTURES if gesture.group == group]
+    bound = [binding for binding in BINDINGS if binding.group == group]
+    for text, neighbours in itertools.groupby(bound, key=lambda binding: binding.text):
+        several = list(neighbours)
+        count = 2 if len(several) == 1 else 1
+        lines.append((tuple(c for b in several for c in b.chords[:count]), text))
+    return lines
+
+
+def groups() -> list[str]:
+    """The groups of the help, in the table's order."""
+    return list(dict.fromkeys(binding.group for binding in BINDINGS))
 
 
 class HeldKeys:

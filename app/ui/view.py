@@ -13,7 +13,7 @@ ZOOM_RANGE = (0.4, 60.0)  # relative to the fitted view: the scene can neither v
 
 @dataclass(frozen=True)
 class Area:
-    """A rectangle of the window [framebuffer px], y up, as the camera counts."""
+    """A rectangle of the window, y up: in framebuffer pixels where the camera is concerned."""
 
     left: float
     bottom: float
@@ -28,8 +28,8 @@ class Area:
     def height(self) -> float:
         return max(self.top - self.bottom, 1.0)
 
-    def contains(self, x: float, y: float) -> bool:
-        return self.left <= x <= self.right and self.bottom <= y <= self.top
+    def scaled(self, ratio: float) -> Area:
+        return Area(self.left * ratio, self.bottom * ratio, self.right * ratio, self.top * ratio)
 
 
 class View:

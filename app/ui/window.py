@@ -318,9 +318,8 @@ class Sandbox:
         self.side = round(side) if shown else 0
         self.size = (float(width), float(height))
         ratio = self.pixel_ratio = pixels[0] / max(width, 1)
-        area = Area(
-            0.0, self.bottom * ratio, (width - self.side) * ratio, (height - self.top) * ratio
-        )
+        self.area = Area(0.0, self.bottom, width - self.side, height - self.top)
+        area = self.area.scaled(ratio)
         if width > 1 and height > 1:  # a minimised window may have no size at all
             self.bench.view.layout(pixels, area)
 
@@ -440,10 +439,10 @@ class Sandbox:
         else:
             self._scene_entries = None
         if bench.help_shown:
-            overlay.draw_help(bench, width, height, self.fonts)
+            overlay.draw_help(bench, self.area, height, self.fonts)
         if bench.trouble is not None:
-            overlay.draw_trouble(bench, width, height, self.fonts)
-        overlay.draw_notices(bench, bench.view.area, height * self.pixel_ratio)
+            overlay.draw_trouble(bench, self.area, height, self.fonts)
+        overlay.draw_notices(bench, self.area, height)
         if self._shade:
             overlay.draw_closing_shade(width, height, self._shade)
         over_scene = bench.cursor is not None and bench.editable

@@ -6,10 +6,10 @@ import time
 
 from imgui_bundle import imgui
 
-from app.events import Erase, Paint
+from app.events import Paint
 from app.ui import keys, style
 from app.ui.panels import icons
-from app.ui.panels.widgets import button, mark
+from app.ui.panels.widgets import button
 from app.ui.quantities import clock, grouped
 from app.ui.view import Area
 from app.ui.workbench import Workbench
@@ -93,19 +93,20 @@ def draw_ghosts(bench: Workbench, to_screen) -> None:
     for event in bench.ghosts:
         center = to_screen(bench.view.pixel(event.center))
         if isinstance(event, Paint):
-            color = style.from_hex(materials[event.material].color)
-            draw.add_circle_filled(center, event.radius * scale, style.u32(color, 0.35))
-        elif isinstance(event, Erase):
-            draw.add_circle_filled(center, event.radius * scale, style.u32(style.PANEL, 0.6))
+            # Opaque, so that the overlapping discs of a stroke become one band.
+            color = style.mix(style.FIELD, style.from_hex(materials[event.material].color), 0.45)
+        else:
+            color = style.FIELD
+        draw.add_circle_filled(center, event.radius * scale, style.u32(color), 48)
 
 
-def draw_notices(bench: Workbench, area: Area, window_height: float) -> None:
+def draw_notices(bench: Workbench, area: Area, height: float) -> None:
     """Sentences at the lower edge of the scene, the newest lowest."""
     notices = bench.live_notices()
     if not notices:
         return
     middle = (area.left + area.right) / 2
-    imgui.set_next_window_pos((middle, window_height - area.bottom - style.em(0.8)), 0, (0.5, 1.0))
+    imgui.set_next_window_pos((middle, height - area.bottom - style.em(0.8)), 0, (0.5, 1.0))
     imgui.set_next_window_size_constraints(
         (0.0, 0.0), (max(area.width - style.em(2.0), 200.0), 10000.0)
     )
@@ -142,46 +143,63 @@ def draw_notices(bench: Workbench, area: Area, window_height: float) -> None:
     imgui.pop_style_color()
 
 
-def draw_help(bench: Workbench, width: float, height: float, fonts: style.Fonts) -> None:
+def draw_help(bench: Workbench, area: Area, height: float, fonts: style.Fonts) -> None:
     """All bindings and gestures, from the table that also drives them."""
-    _begin_card("help", width, height, style.em(44.0))
+    _begin_card("help", area, height, style.em(47.0))
     imgui.push_font(fonts.bold, style.FONT_SIZE * 1.2)
     imgui.text("Keys and mouse")
     imgui.pop_font()
-    imgui.dummy((0.0, style.em(0.3)))
-    groups = list(dict.fromkeys(binding.group for binding in keys.BINDINGS))
-    imgui.columns(2, "help columns", False)
-    for index, group in enumerate(groups):
-        if index and index % 2 == 0:
-            pass
-        imgui.text_colored(style.ACCENT, group)
-        for gesture in keys.GESTURES:
-            if gesture.group == group:
-                _help_row(gesture.gesture, gesture.text)
-        for binding in keys.BINDINGS:
-            if binding.group == group:
-                _help_row("  ".join(binding.chords[:2]), binding.text)
-        imgui.dummy((0.0, style.em(0.5)))
-        if index == 1:
-            imgui.next_column()
-    imgui.columns(1)
-    if button("close_help", "Close", tip=keys.shortcut("dismiss")):
+    imgui.same_line(imgui.get_content_region_avail().x - style.em(0.9))
+    if button("close_help", icons.CLOSE, quiet=True, tip=keys.shortcut("dismiss")):
         bench.help_shown = False
+    imgui.dummy((0.0, style.em(0.4)))
+    start, width = imgui.get_cursor_pos(), imgui.get_content_region_avail().x
+    lowest = start.y
+    columns = (("Time", "Tools"), ("View", "Window"))
+    listed = [group for column in columns for group in column]
+    columns[-1] += tuple(group for group in keys.groups() if group not in listed)
+    for index, column in enumerate(columns):
+        imgui.set_cursor_pos((start.x + index * width * 0.52, start.y))
+        imgui.begin_group()
+        for group in column:
+            imgui.text_colored(style.ACCENT, group)
+            for chords, text in keys.help_lines(group):
+                _help_line(chords, text)
+            imgui.dummy((0.0, style.em(0.5)))
+        imgui.end_group()
+        lowest = max(lowest, imgui.get_cursor_pos().y)
+    imgui.set_cursor_pos((start.x, lowest))
     imgui.end()
     _end_card()
 
 
-def _help_row(chords: str, text: str) -> None:
-    start = imgui.get_cursor_pos()
-    imgui.text_colored(style.TEXT, chords)
-    imgui.set_cursor_pos((start.x + style.em(10.5), start.y))
-    imgui.text_colored(style.DIM, text)
+def _help_line(chords: tuple[str, ...], text: str) -> None:
+    """Keys as keys look, then what they do."""
+    position = imgui.get_cursor_screen_pos()
+    height = style.em(1.5)
+    imgui.dummy((style.em(22.0), height))
+    draw = imgui.get_window_draw_list()
+    pad, x = style.em(0.4), position.x
+    for chord in chords:
+        extent = imgui.calc_text_size(chord)
+        width = max(extent.x + 2 * pad, height * 0.95)
+        low, high = (x, position.y), (x + width, position.y + height - style.em(0.12))
+        draw.add_rect_filled(low, high, style.u32(style.FIELD_ACTIVE), style.em(0.3))
+        draw.add_text(
+            (x + (width - extent.x) / 2, (low[1] + high[1] - extent.y) / 2),
+            style.u32(style.TEXT),
+            chord,
+        )
+        x += width + style.em(0.3)
+    text_y = position.y + (height - style.em(0.12) - imgui.get_font_size()) / 2
+    text_x = max(position.x + style.em(9.2), x + style.em(0.4))
+    draw.add_text((text_x, text_y), style.u32(style.DIM), text)
 
 
-def draw_trouble(bench: Workbench, width: float, height: float, fonts: style.Fonts) -> None:
+def draw_trouble(bench: Workbench, area: Area, height: float, fonts: style.Fonts) -> None:
     """An error as a card to read; what was playing goes on behind it."""
     trouble = bench.trouble
-    _begin_card("trouble", width, height, style.em(46.0))
+    _begin_card("trouble", area, height, style.em(46.0))
     imgui.text_colored(style.BAD, icons.WARNING)
     imgui.same_line()
     imgui.push_font(fonts.bold, style.FONT_SIZE * 1.15)
@@ -219,14 +237,12 @@ def draw_splash(title: str, text: str, width: float, height: float, fonts: style
     draw.add_text((middle[0] - extent.x / 2, middle[1] - extent.y), style.u32(style.TEXT), title)
     imgui.pop_font()
     line = middle[1] + style.em(0.9)
-    span = style.em(9.0)
     for index in range(3):
         draw.add_circle_filled(
             (middle[0] + (index - 1) * style.em(1.0), line),
             style.em(0.2),
             style.u32(style.ACCENT, (0.95, 0.6, 0.3)[index]),
         )
-    del span
     extent = imgui.calc_text_size(text)
     draw.add_text((middle[0] - extent.x / 2, line + style.em(1.2)), style.u32(style.DIM), text)
 
@@ -239,17 +255,18 @@ def draw_closing_shade(width: float, height: float, text: str) -> None:
     draw.add_text(((width - extent.x) / 2, (height - extent.y) / 2), style.u32(style.TEXT), text)
 
 
-def _begin_card(name: str, width: float, height: float, card_width: float) -> None:
-    card_width = min(card_width, width - style.em(2.0))
-    imgui.set_next_window_pos((width / 2, height / 2), 0, (0.5, 0.5))
+def _begin_card(name: str, area: Area, height: float, card_width: float) -> None:
+    """A card over the middle of the scene; `area` in ImGui's units, y up, `height` the window's."""
+    card_width = min(card_width, max(area.width, style.em(30.0)) - style.em(1.0))
+    middle = ((area.left + area.right) / 2, height - (area.bottom + area.top) / 2)
+    middle = (max(middle[0], card_width / 2), middle[1])
+    imgui.set_next_window_pos(middle, 0, (0.5, 0.5))
     imgui.set_next_window_size((card_width, 0.0))
     imgui.set_next_window_size_constraints((0.0, 0.0), (card_width, height - style.em(2.0)))
     imgui.push_style_color(imgui.Col_.window_bg, style.CARD)
     imgui.push_style_var(imgui.StyleVar_.window_border_size, 1.0)
     imgui.push_style_var(imgui.StyleVar_.window_padding, (style.em(1.5), style.em(1.3)))
     imgui.begin(name, None, CARD_FLAGS)
-    position, size = imgui.get_window_pos(), imgui.get_window_size()
-    del position, size
     if imgui.is_window_appearing():
         imgui.set_window_focus()
 
@@ -257,15 +274,3 @@ def _begin_card(name: str, width: float, height: float, card_width: float) -> No
 def _end_card() -> None:
     imgui.pop_style_var(2)
     imgui.pop_style_color()
-
-
-__all__ = [
-    "draw_badges",
-    "draw_closing_shade",
-    "draw_ghosts",
-    "draw_help",
-    "draw_notices",
-    "draw_splash",
-    "draw_trouble",
-    "mark",
-]

@@ -16,7 +16,7 @@ class Brush:
     acceleration: of the push at its center [m/s^2].
     """
 
-    radius: float = 0.15
+    radius: float = 0.0
     radius_limits: tuple[float, float] = (0.01, 1.0)
     material: str = ""
     acceleration: float = 80.0
@@ -41,8 +41,8 @@ class Brush:
         shorter = min(size)
         self.radius_limits = (min(1.5 * cell, shorter / 4), shorter / 2)
         smallest, largest = self.radius_limits
-        if not 2 * smallest <= self.radius <= largest / 2:
-            self.radius = shorter / 14
+        if not 1.3 * smallest <= self.radius <= largest / 2:
+            self.radius = max(shorter / 14, 2.5 * cell)
         self.set_radius(self.radius)
         if self.material not in materials:
             self.material = materials[0] if materials else ""
