@@ -315,8 +315,21 @@ def is_free(scene: Scene, shape: Shape, sites: np.ndarray) -> np.ndarray:
     elastic = scene.materials[shape.material].model == "elastic"
     for collider in scene.colliders():
         if not (elastic and collider.friction == "stick"):
-            free &= signed_distance(collider, sites, *pose(collider, 0.0)) >= 0.0
+            free &= ~strictly_inside(collider, sites, *pose(collider, 0.0))
     return free
+
+
+def strictly_inside(
+    shape: Shape, points: np.ndarray, center: np.ndarray, angle: float
+) -> np.ndarray:
+    """Which `points` (n, 2) [m] are inside a shape at a pose, not on its surface; (n,) bool."""
+    if len(points) == 0:
+        return np.zeros(0, dtype=bool)
+    left, bottom, right, top = bounds(shape, center, angle)
+    low, high = points.min(axis=0), points.max(axis=0)
+    if low[0] > right or low[1] > top or high[0] < left or high[1] < bottom:
+        return np.zeros(len(points), dtype=bool)
+    return signed_distance(shape, points, center, angle) < 0.0
 
 
 def to_sites(scene: Scene, sub: np.ndarray) -> np.ndarray:

@@ -214,8 +214,10 @@ class Scene(Part):
     description: text_of(4000, empty=True) = key("", help="What there is to see.")
     seed: whole(0, 2**32 - 1) = key(0, help="Seed of everything random in the scene.")
     domain: Domain = key(help="The rectangle in which matter lives.")
-    environment: Environment = key(Environment(), help="What acts on all matter alike.")
-    solver: Solver = key(Solver(), help="How the scene is computed.")
+    environment: Environment = key(
+        Environment(), help="Gravity and damping, which act on all matter alike."
+    )
+    solver: Solver = key(Solver(), help="Method, time step and capacity.")
     materials: dict[str, Material] = key({}, help="Records of matter by name.")
     shapes: tuple[Shape, ...] = key((), help="Fills, emitters, drains and colliders.")
     camera: Camera | None = key(None, help="Where the window looks at first.")
@@ -273,7 +275,7 @@ UNSAID = {"source", "origin", "warnings"}
 def load(path: str | Path) -> Scene:
     """Read a scene file. Raises SceneError with every fault, also if there is no such file."""
     path = Path(path)
-    origin = str(path)
+    origin = "".join(c if c.isprintable() else "?" for c in str(path))
     try:
         if path.is_dir():
             raise SceneError([Fault(origin, None, "file", "a directory", "a scene file (TOML)")])

@@ -33,7 +33,7 @@ def number_of(value: Any) -> float | None:
 
 
 def _plain(number: float) -> str:
-    return f"{number:g}"
+    return str(int(number)) if number == int(number) and abs(number) < 1e7 else f"{number:g}"
 
 
 def range_text(minimum: float, maximum: float, unit: str) -> str:
@@ -161,12 +161,14 @@ def suggestion(value: Any, words: Iterable[str]) -> str:
     return f'; did you mean "{close}"?' if close else ""
 
 
-def nearest(value: Any, words: Iterable[str]) -> str | None:
+def nearest(value: Any, words: Iterable[str], likeness: float = 0.6) -> str | None:
     """The word that `value` was probably meant to be; None if nothing is near."""
     if not isinstance(value, str):
         return None
     table = {word.lower(): word for word in words}
-    found = difflib.get_close_matches(value[:100].lower(), table, n=1, cutoff=0.6)
+    value = value[:100].lower()
+    begun = [word for word in table if len(value) > 2 and word.startswith(value)]
+    found = begun or difflib.get_close_matches(value, table, n=1, cutoff=likeness)
     return table[found[0]] if found else None
 
 

@@ -32,6 +32,11 @@ from app.toml_lines import key_lines
 
 MAX_SITES = 4 * MAX_CAPACITY  # of the particle lattice, in the bounding boxes of all fills
 MAX_FAULTS = 100  # how many are listed; the rest is counted
+MAX_DEPTH = 32  # parts of a dotted key; reading one takes time that grows with their square
+
+_PART = r"[A-Za-z0-9_\"'-]"
+_DEEP = re.compile(rf"(?<!{_PART})(?:{_PART}+[ \t]*\.[ \t]*){{{MAX_DEPTH}}}")
+_DIGITS = re.compile(r"[0-9_]{1000,}")
 
 _INNER = {Scene: UNSAID, Material: {"name"}, Shape: {"index"}}
 _PARTS: dict[tuple[type[BaseModel], str], type[BaseModel]] = {
@@ -55,6 +60,7 @@ class Reading:
         self.text = text
         self.origin = origin
         self.faults: list[Fault] = []
+        self.uncounted = 0  # faults that were not even looked at, after so many
         self.library_names: list[str] = []  # used by shapes without being declared
         self.raw: dict[str, Any] = {}
         self._lines: dict[tuple[str | int, ...], int] | None = None
@@ -77,8 +83,10 @@ class Reading:
         try:
             scene = Scene(**raw, source=self.text, origin=self.origin)
         except ValidationError as error:
-            for detail in error.errors(include_url=False):
+            details = error.errors(include_url=False)
+            for detail in details[: 2 * MAX_FAULTS]:
                 self.schema_fault(detail)
+            self.uncounted = max(len(details) - 2 * MAX_FAULTS, 0)
         if self.faults or scene is None:
             raise SceneError(self.sorted_faults())
         return self.surveyed(scene)
@@ -93,19 +101,30 @@ class Reading:
         return scene.model_copy(update={"warnings": report.warnings})
 
     def parsed(self) -> dict[str, Any]:
-        try:
-            return tomllib.loads(self.text)
-        except RecursionError:
-            fault = Fault(self.origin, None, "file", "tables nested without end", "a scene in TOML")
-        except ValueError as error:  # TOMLDecodeError, and numbers with too many digits
-            message = str(error)
-            place = re.search(r" \(at line (\d+), column (\d+)\)$", message)
-            line = int(place[1]) if place else max(self.text.rstrip().count("\n") + 1, 1)
-            column = f", column {place[2]}" if place else ""
-            reason = re.sub(r" \(at .*\)$", "", message)[:200]
-            fault = Fault(
-                self.origin, line, f"TOML syntax{column}", reason, "a scene in TOML (toml.io)"
-            )
+        found = column = ""
+        line = None
+        if deep := _DEEP.search(self.text):
+            line = self.text.count("\n", 0, deep.start()) + 1
+            found = f"a key of more than {MAX_DEPTH} parts"
+        else:
+            try:
+                return tomllib.loads(self.text)
+            except RecursionError:
+                found = "arrays or tables nested too deep"
+            except tomllib.TOMLDecodeError as error:
+                place = re.search(
+                    r" \(at (?:line (\d+), column (\d+)|end of document)\)$", str(error)
+                )
+                found = str(error)[: place.start()] if place else str(error)
+                found = f"{found[:1].lower()}{found[1:200]}"
+                line = int(place[1]) if place and place[1] else self.text.rstrip().count("\n") + 1
+                column = f", column {place[2]}" if place and place[2] else ""
+            except ValueError:
+                found = "a number of too many digits"
+                digits = _DIGITS.search(self.text)
+                line = self.text.count("\n", 0, digits.start()) + 1 if digits else None
+        found = "".join(c if c.isprintable() else "?" for c in found)
+        fault = Fault(self.origin, line, f"TOML syntax{column}", found, "a scene in TOML (toml.io)")
         raise SceneError([fault])
 
     def with_library(self, raw: dict[str, Any]) -> list[str]:
@@ -206,7 +225,7 @@ class Reading:
             expected = f"no such key here: it belongs in {home[1]}"
         else:
             names = self.keys_at(path, model)
-            close = nearest(key, names)
+            close = nearest(key, names, likeness=0.7)
             expected = f'"{close}"' if close else f"one of {', '.join(names)}"
         self.fault(path, "an unknown key", expected)
 
@@ -245,7 +264,7 @@ class Reading:
     def sorted_faults(self) -> list[Fault]:
         faults = sorted(dict.fromkeys(self.faults), key=lambda fault: fault.line or 0)
         if len(faults) > MAX_FAULTS:
-            rest = f"{len(faults) - MAX_FAULTS} more faults"
+            rest = f"{len(faults) - MAX_FAULTS + self.uncounted} more faults"
             faults = [*faults[:MAX_FAULTS], Fault(self.origin, None, "file", rest, "none")]
         return faults
 

@@ -41,6 +41,8 @@ class MaterialReport:
     cfl_at_min_substeps: float
     cfl_at_max_substeps: float
     substeps_for_cfl_1: int
+    stiffness_at_min_substeps: float | None  # share of its modulus that smooth motion feels
+    stiffness_at_max_substeps: float | None  # None where the method has no such measure
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ def _survey(scene: Scene, coarser: int) -> list[FillReport]:
             points = geometry.to_sites(scene, sub)
             free = np.ones(len(sub), dtype=bool)
             for collider, pose in poses:
-                within = geometry.signed_distance(collider, points, *pose) < 0.0
+                within = geometry.strictly_inside(collider, points, *pose)
                 inside[collider.index] += int(within.sum())
                 if not (elastic and collider.friction == "stick"):
                     free &= ~within
@@ -180,6 +182,10 @@ def _survey(scene: Scene, coarser: int) -> list[FillReport]:
 def _material_report(scene: Scene, material: Material) -> MaterialReport:
     solver = scene.solver
     ticks = material.wave_speed / (solver.tick_rate * scene.domain.cell)  # cells a tick
+    shares = [
+        stiffness_share(ticks / substeps, solver.rounds) if solver.method == "compliant" else None
+        for substeps in (solver.min_substeps, solver.max_substeps)
+    ]
     return MaterialReport(
         name=material.name,
         model=material.model,
@@ -187,7 +193,27 @@ def _material_report(scene: Scene, material: Material) -> MaterialReport:
         cfl_at_min_substeps=ticks / solver.min_substeps,
         cfl_at_max_substeps=ticks / solver.max_substeps,
         substeps_for_cfl_1=max(math.ceil(ticks), 1),
+        stiffness_at_min_substeps=shares[0],
+        stiffness_at_max_substeps=shares[1],
     )
+
+
+def stiffness_share(cfl: float, rounds: int) -> float:
+    """Share of its modulus that smooth motion feels under the compliant method.
+
+    1 while `cfl` (wave speed * dt / cell) is at most about 0.42 `rounds`; beyond that the rounds
+    are too few to converge, and what is left follows from the polynomial of their acceleration.
+    """
+    margin = 3.0  # as in app/sim/policies/compliant.py
+    w0 = math.cosh(math.acosh(margin) / rounds)
+    reach = (w0 + 1.0) / (w0 - math.cos(math.pi / (2 * rounds)))
+    spread = 1.0 + 4.0 * cfl * cfl
+    if spread <= reach:
+        return 1.0
+    argument = w0 - (w0 + 1.0) / spread
+    if argument <= 1.0:
+        return 1.0 - math.cos(rounds * math.acos(argument)) / margin
+    return 1.0 - math.cosh(rounds * math.acosh(argument)) / margin
 
 
 def _fall_speed(scene: Scene) -> float:
@@ -348,17 +374,36 @@ class _Findings:
 
     def material(self, report: MaterialReport) -> None:
         solver = self.scene.solver
-        if report.substeps_for_cfl_1 <= solver.max_substeps:
-            return
-        text = (
-            f"waves in {report.name} run at {report.wave_speed:.3g} m/s: the acoustic limit (CFL "
-            f"1) needs {report.substeps_for_cfl_1} substeps, max_substeps is "
-            f"{solver.max_substeps} (CFL {report.cfl_at_max_substeps:.3g})"
+        waves = f"waves in {report.name} run at {report.wave_speed:.3g} m/s"
+        late = report.substeps_for_cfl_1 > solver.max_substeps
+        limit = (
+            f"the acoustic limit (CFL 1) needs {report.substeps_for_cfl_1} substeps, max_substeps "
+            f"is {solver.max_substeps} (CFL {report.cfl_at_max_substeps:.3g})"
         )
-        if solver.method == "classic" and solver.acoustic == "show":
-            self.notes.append(f"{text}; the classic method only shows it")
-        else:
-            self.warnings.append(text)
+        if late and solver.acoustic == "bind":
+            self.warnings.append(f"{waves}: {limit}")
+        elif late and solver.method == "explicit":
+            self.warnings.append(f"{waves}: {limit}; beyond it the explicit method explodes")
+        elif late and solver.method == "classic":
+            self.notes.append(f"{waves}: {limit}; the classic method only shows it")
+        elif solver.method == "compliant":
+            self.softening(report, waves)
+
+    def softening(self, report: MaterialReport, waves: str) -> None:
+        solver = self.scene.solver
+        least, most = report.stiffness_at_min_substeps, report.stiffness_at_max_substeps
+        if most < 0.99:
+            self.warnings.append(
+                f"{waves}: even at max_substeps = {solver.max_substeps} (CFL "
+                f"{report.cfl_at_max_substeps:.3g}) {solver.rounds} rounds leave it "
+                f"{most:.0%} of its stiffness"
+            )
+        elif least < 0.99:
+            self.notes.append(
+                f"{waves}: at min_substeps = {solver.min_substeps} (CFL "
+                f"{report.cfl_at_min_substeps:.3g}) {solver.rounds} rounds leave it "
+                f"{least:.0%} of its stiffness, at max_substeps all of it"
+            )
 
     def unused(self, fills: list[FillReport]) -> None:
         used = {shape.material for shape in self.scene.shapes if shape.material}

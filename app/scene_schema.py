@@ -17,6 +17,8 @@ def json_schema() -> dict[str, Any]:
         del schema["properties"][key]
     _material(parts["Material"])
     _shape(parts["Shape"])
+    parts["Material"]["description"] = "A record of matter: a base, a model, or both."
+    parts["Shape"]["description"] = "A region of the world and what it does to matter."
     motion = parts["Motion"]
     motion["oneOf"] = [{"required": ["keyframes"]}, {"required": ["angular_velocity"]}]
     motion["properties"]["keyframes"]["minItems"] = 1
