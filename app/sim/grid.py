@@ -33,8 +33,11 @@ class Grid:
         nodes = tiles * NODES_PER_TILE
         self.mass = ti.field(ti.i32, nodes)
         self.volume = ti.field(ti.i32, nodes)
+        self.liquid_volume = ti.field(ti.i32, nodes)
+        self.liquid_excess = ti.field(ti.i32, nodes)
         self.momentum = ti.Vector.field(2, ti.i32, nodes)
         self.displacement = ti.Vector.field(2, ti.f32, nodes)
+        self.open_share = ti.field(ti.f32, nodes)
         self.tile_touched = ti.field(ti.i32, tiles)
         self.active_tiles = ti.field(ti.i32, tiles)
         self.active_count = ti.field(ti.i32, ())

@@ -19,7 +19,7 @@ from app.sim.grid import (
 )
 from app.sim.linear import diagonal, signed_svd
 from app.sim.materials import LIQUID, SAND, VISCO
-from app.sim.materials.liquid import liquid_return_map
+from app.sim.materials.liquid import liquid_return_map, liquid_spray_gradient
 from app.sim.materials.sand import sand_return_map
 from app.sim.materials.visco import visco_return_map
 from app.sim.policies import CLASSIC, EXPLICIT
@@ -90,12 +90,19 @@ class Substep:
         return self.tile_of(cell) * NODES_PER_TILE + local
 
     @ti.func
-    def cell_of_node(self, node):
-        """Integer coordinates of a node."""
+    def point_of(self, node):
+        """Position of a node [cells]."""
         tile = node // NODES_PER_TILE
         local = node % NODES_PER_TILE
         across = self.grid.tiles_across[None]
-        return tm.ivec2(tile % across * TILE + local % TILE, tile // across * TILE + local // TILE)
+        x = tile % across * TILE + local % TILE
+        y = tile // across * TILE + local // TILE
+        return tm.vec2(x, y) + 0.5
+
+    @ti.func
+    def active_node(self, t):
+        """The t-th node of the active tiles."""
+        return self.grid.active_tiles[t // NODES_PER_TILE] * NODES_PER_TILE + t % NODES_PER_TILE
 
     @ti.func
     def touch(self, cell):
@@ -129,12 +136,13 @@ class Substep:
     def bin_particles(self):
         """Clear the nodes of the last substep and list the tiles that matter touches now."""
         for t in range(self.grid.active_count[None] * NODES_PER_TILE):
-            tile = self.grid.active_tiles[t // NODES_PER_TILE]
-            node = tile * NODES_PER_TILE + t % NODES_PER_TILE
+            node = self.active_node(t)
             self.grid.mass[node] = 0
             self.grid.volume[node] = 0
+            self.grid.liquid_volume[node] = 0
+            self.grid.liquid_excess[node] = 0
             self.grid.momentum[node] = tm.ivec2(0, 0)
-            self.grid.tile_touched[tile] = 0
+            self.grid.tile_touched[node // NODES_PER_TILE] = 0
         for _ in range(1):
             self.grid.active_count[None] = 0
         for particle in range(self.work[None]):
@@ -151,18 +159,34 @@ class Substep:
         velocity that belongs to its position and free fall is exact. Mass and volume depend on
         position alone and are scattered once for all rounds.
         """
+        for t in range(self.grid.active_count[None] * NODES_PER_TILE):
+            node = self.active_node(t)
+            self.grid.open_share[node] = self.shapes.open_share(
+                self.point_of(node), self.lower[None], self.upper[None]
+            )
         for particle in range(self.work[None]):
             if self.state.status[particle] == LIVE:
                 self.kick(particle)
-                x = self.state.x[particle]
-                cell = bspline_cell(x)
-                w = bspline_weights(x - cell - 0.5)
-                mass = self.parameters(particle)[0]
-                for i, j in ti.static(ti.ndrange(3, 3)):
-                    weight = w[i, 0] * w[j, 1]
-                    node = self.node_of(cell + tm.ivec2(i - 1, j - 1))
-                    self.grid.mass[node] += fixed_point(weight * mass)
-                    self.grid.volume[node] += fixed_point(weight * self.volume[None])
+                self.scatter_mass(particle)
+
+    @ti.func
+    def scatter_mass(self, particle):
+        """Mass and rest volume to the grid; a liquid's also with its volume ratio less one."""
+        x = self.state.x[particle]
+        cell = bspline_cell(x)
+        w = bspline_weights(x - cell - 0.5)
+        mass = self.parameters(particle)[0]
+        volume = self.volume[None]
+        liquid = self.state.material_model[self.state.material[particle]] == LIQUID
+        excess = self.state.volume_ratio[particle] - 1.0
+        for i, j in ti.static(ti.ndrange(3, 3)):
+            weight = w[i, 0] * w[j, 1]
+            node = self.node_of(cell + tm.ivec2(i - 1, j - 1))
+            self.grid.mass[node] += fixed_point(weight * mass)
+            self.grid.volume[node] += fixed_point(weight * volume)
+            if liquid:
+                self.grid.liquid_volume[node] += fixed_point(weight * volume)
+                self.grid.liquid_excess[node] += fixed_point(weight * volume * excess)
 
     @ti.func
     def kick(self, particle):
@@ -198,8 +222,7 @@ class Substep:
                 d, affine = self.constrained(particle, omega)
                 self.scatter_momentum(particle, d, affine)
         for t in range(self.grid.active_count[None] * NODES_PER_TILE):
-            tile = self.grid.active_tiles[t // NODES_PER_TILE]
-            self.solve_node(tile * NODES_PER_TILE + t % NODES_PER_TILE)
+            self.solve_node(self.active_node(t))
         for particle in range(self.work[None]):
             if self.state.status[particle] == LIVE:
                 self.gather(particle)
@@ -271,8 +294,7 @@ class Substep:
             momentum = self.grid.momentum[node]
             self.grid.momentum[node] = tm.ivec2(0, 0)
             displacement = tm.vec2(momentum.x, momentum.y) / ti.cast(mass, ti.f32)
-            cell = self.cell_of_node(node)
-            point = tm.vec2(cell.x, cell.y) + 0.5
+            point = self.point_of(node)
             displacement = self.shapes.resolve_colliders(point, displacement)
             displacement = self.shapes.resolve_edges(
                 point, displacement, self.lower[None], self.upper[None]
@@ -313,16 +335,27 @@ class Substep:
                 self.sort_out(particle)
 
     @ti.func
-    def grid_density(self, particle):
-        """Full cells of rest volume per cell around a particle; 1 where matter is packed at rest."""
+    def surroundings(self, particle):
+        """(density, room, ratio) around a particle, as the grid measures them.
+
+        density: rest volume over the room there, 1 where matter is packed at rest; room: what walls
+        leave of the particle's support, so that a wall does not read as a surface; ratio: mean
+        volume ratio of the liquid there.
+        """
         x = self.state.x[particle]
         cell = bspline_cell(x)
         w = bspline_weights(x - cell - 0.5)
-        total = 0.0
+        volume = 0.0
+        room = 0.0
+        excess = 0.0
         for i, j in ti.static(ti.ndrange(3, 3)):
             node = self.node_of(cell + tm.ivec2(i - 1, j - 1))
-            total += w[i, 0] * w[j, 1] * ti.cast(self.grid.volume[node], ti.f32)
-        return total / SCALE
+            weight = w[i, 0] * w[j, 1]
+            volume += weight * ti.cast(self.grid.volume[node], ti.f32)
+            room += weight * self.grid.open_share[node]
+            liquid = ti.cast(self.grid.liquid_volume[node], ti.f32)
+            excess += weight * ti.cast(self.grid.liquid_excess[node], ti.f32) / ti.max(liquid, 1.0)
+        return tm.vec3(volume / SCALE / ti.max(room, 0.1), room, 1.0 + excess)
 
     @ti.func
     def deform(self, particle):
@@ -331,15 +364,14 @@ class Substep:
         p = self.parameters(particle)
         model = self.state.material_model[self.state.material[particle]]
         if model == LIQUID:
-            # 0.9 a round is the recovery of the original demo; one substep has `rounds` of them.
-            recovery = 1.0 - ti.pow(0.9, ti.cast(self.rounds[None], ti.f32))
-            ratio = liquid_return_map(
-                self.state.volume_ratio[particle], gradient, self.grid_density(particle), recovery
-            )
+            around = self.surroundings(particle)
+            density = around.x
+            ratio = liquid_return_map(self.state.volume_ratio[particle], gradient, around)
             bounded = tm.clamp(ratio, STRETCH_MIN, STRETCH_MAX)
             if bounded != ratio:
                 self.count("deformation_clamped", 1)
             self.state.volume_ratio[particle] = bounded
+            self.state.displacement_gradient[particle] = liquid_spray_gradient(gradient, density)
         else:
             deformation = self.state.deformation_gradient[particle]
             deformation += gradient @ deformation
@@ -347,7 +379,7 @@ class Substep:
                 deformation, debt = sand_return_map(
                     deformation,
                     self.state.plastic[particle],
-                    self.grid_density(particle),
+                    self.surroundings(particle).x,
                     p[6],
                     p[7],
                 )
