@@ -17,6 +17,7 @@ import math
 import os
 import re
 import threading
+import time
 import zipfile
 import zlib
 from array import array
@@ -90,21 +91,21 @@ class Header:
         """What differs of all that bits may depend on, one phrase each, `self` being the older."""
         return [
             f"{label} ({_plain(getattr(self, name))} recorded, {_plain(getattr(other, name))} here)"
-            for name, label in _COMPARED.items()
+            for name, label in COMPARED.items()
             if getattr(self, name) != getattr(other, name)
         ]
 
 
 # A header's fields that decide about equal bits. The version of Python is told but not compared:
 # no arithmetic of the physics is Python's own.
-_COMPARED = {
+COMPARED = {
     "arch": "arch",
     "device": "device",
     "driver": "driver",
-    "system": "system",
-    "machine": "machine",
-    "taichi": "Taichi",
-    "numpy": "NumPy",
+    "system": "operating system",
+    "machine": "machine type",
+    "taichi": "version of Taichi",
+    "numpy": "version of NumPy",
     "code": "code",
 }
 
@@ -338,7 +339,9 @@ def _assemble(journal: Path, archive: zipfile.ZipFile) -> None:
     archive.writestr(_HEADER, _json(first["header"]))
     archive.writestr(_SCENE, first["scene"])
     for member in _LINES:
-        with archive.open(f"{member}.jsonl", "w") as target:
+        info = zipfile.ZipInfo(f"{member}.jsonl", time.localtime()[:6])
+        info.compress_type = zipfile.ZIP_DEFLATED
+        with archive.open(info, "w") as target:
             for name, line in _journal_lines(journal):
                 # Events of a step that never ended have no digest and belong to no step.
                 if name == member and _step_of(line) <= last:
@@ -889,6 +892,13 @@ TOLERANCES = {
     "momentum": 0.1,
     "kinetic_energy": 0.1,
 }
+SCALES = {
+    "mass": "the recorded mass",
+    "live": "the recorded number, at least 400",
+    "center_of_mass": "the diagonal of the domain",
+    "momentum": "the largest recorded sqrt(2 mass kinetic energy)",
+    "kinetic_energy": "the largest recorded one",
+}
 
 
 @dataclass(frozen=True)
@@ -1027,10 +1037,8 @@ def compare_aggregates(
     """Phrases for the aggregates of `found` that are out of TOLERANCES; empty if equivalent.
 
     Both map steps to aggregates (mass [kg/m], momentum [kg/s], center_of_mass [m],
-    kinetic_energy [J/m], live). A tolerance is a share of a scale: mass and live of the recorded
-    value (live at least 400, so that single particles do not count); the centre of mass of the
-    domain's diagonal; kinetic energy of the largest recorded one; momentum of the largest
-    recorded sqrt(2 mass kinetic energy).
+    kinetic_energy [J/m], live). A tolerance is a share of the scale that SCALES names; `domain`
+    is the domain's size [m].
     """
     if not recorded:
         return []

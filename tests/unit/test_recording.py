@@ -429,13 +429,14 @@ def test_full_disk_is_one_sentence_and_keeps_what_was_written(tmp_path, saved):
     path = tmp_path / "a.mbr"
     here = Path(__file__).parent
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(here), str(here.parents[1])))}
-    said = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", FULL_DISK, str(path), "" if saved else "full"],
         capture_output=True,
         text=True,
         env=environment,
-        check=True,
-    ).stdout
+    )
+    assert done.stderr == ""
+    said = done.stdout
     assert said.count("\n") == 1
     assert "the recording ended after" in said
     assert path.exists() is saved

@@ -120,6 +120,18 @@ class ToySimulation:
             live=live,
         )
 
+    def status(self) -> SimpleNamespace:
+        live = len(self.particles)
+        return SimpleNamespace(
+            substeps=2,
+            rounds=5,
+            live=live,
+            capacity=100,
+            emitted=live,
+            drained=0,
+            counters={"capacity_reached": 0, "node_displacement_capped": 3},
+        )
+
     def close(self) -> None:
         pass
 
