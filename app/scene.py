@@ -170,7 +170,9 @@ class Solver(Part):
     capacity: whole(1, MAX_CAPACITY, "particles") = key(
         200_000, help="How many particles can live at once."
     )
-    particles_per_cell: whole(1, 25) = key(4, help="Particles in a filled cell: 1, 4, 9, 16 or 25.")
+    particles_per_cell: Annotated[
+        whole(1, 25), WithJsonSchema({"type": "integer", "enum": [1, 4, 9, 16, 25]})
+    ] = key(4, help="Particles in a filled cell.")
     acoustic: Annotated[
         str, choice(("show", "bind")), WithJsonSchema({"enum": ["show", "bind"]})
     ] = key("show", help="Whether the acoustic limit is only shown, or also binds the substeps.")
