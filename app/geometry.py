@@ -94,18 +94,16 @@ def signed_distance(
 
 def _polygon_distance(corners: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Signed distance to a convex polygon: to the nearest edge; inside, below all edge lines."""
-    nearest_squared = np.full(len(points), np.inf)
+    squared = np.full(len(points), np.inf)
     outermost = np.full(len(points), -np.inf)
-    for start, end in zip(corners, np.roll(corners, -1, axis=0), strict=True):
-        edge = end - start
-        length = math.hypot(*edge)
-        from_start = points - start
-        part = np.clip(from_start @ edge / length**2, 0.0, 1.0)
-        gap = from_start - part[:, None] * edge
-        np.minimum(nearest_squared, np.einsum("ij,ij->i", gap, gap), out=nearest_squared)
-        outward = np.array([edge[1], -edge[0]]) / length
-        np.maximum(outermost, from_start @ outward, out=outermost)
-    return np.where(outermost > 0.0, np.sqrt(nearest_squared), outermost)
+    for (x0, y0), (x1, y1) in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        ex, ey = x1 - x0, y1 - y0
+        length = math.hypot(ex, ey)
+        px, py = points[:, 0] - x0, points[:, 1] - y0
+        part = np.clip((px * ex + py * ey) / length**2, 0.0, 1.0)
+        np.minimum(squared, (px - part * ex) ** 2 + (py - part * ey) ** 2, out=squared)
+        np.maximum(outermost, (px * ey - py * ex) / length, out=outermost)
+    return np.where(outermost > 0.0, np.sqrt(squared), outermost)
 
 
 def to_local(
@@ -118,10 +116,7 @@ def to_local(
     center = shape.center if center is None else center
     angle = math.radians(shape.angle) if angle is None else angle
     local = np.asarray(points, dtype=np.float64).reshape(-1, 2) - np.asarray(center, np.float64)
-    if angle:
-        cos, sin = math.cos(angle), math.sin(angle)
-        local = local @ np.array([[cos, -sin], [sin, cos]])
-    return local
+    return _turned(local, -angle)
 
 
 def to_world(
@@ -134,10 +129,19 @@ def to_world(
     center = shape.center if center is None else center
     angle = math.radians(shape.angle) if angle is None else angle
     points = np.asarray(points, dtype=np.float64).reshape(-1, 2)
-    if angle:
-        cos, sin = math.cos(angle), math.sin(angle)
-        points = points @ np.array([[cos, sin], [-sin, cos]])
-    return points + np.asarray(center, np.float64)
+    return _turned(points, angle) + np.asarray(center, np.float64)
+
+
+def _turned(points: np.ndarray, angle: float) -> np.ndarray:
+    """Points (n, 2) turned about the origin, counter-clockwise.
+
+    Element by element: what a matrix product rounds to may depend on its neighbours in the array.
+    """
+    if not angle:
+        return points
+    cos, sin = math.cos(angle), math.sin(angle)
+    x, y = points[:, 0], points[:, 1]
+    return np.stack([cos * x - sin * y, sin * x + cos * y], axis=1)
 
 
 def contains(shape: Shape, points: np.ndarray) -> np.ndarray:
