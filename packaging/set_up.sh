@@ -66,7 +66,7 @@ if [ ! -x "$venv/bin/python" ]; then
     elif command -v uv >/dev/null 2>&1 && [ -z "${PYTHON:-}" ]; then
         echo "Making $venv with a Python that uv brings"
         if ! uv venv --quiet --python '>=3.11,<3.14' "$venv"; then
-            echo "uv could not bring a Python; $(cat "$reason")" >&2
+            echo "No Python 3.11, 3.12 or 3.13 was found in PATH, and uv could not bring one for the reason given above." >&2
             exit 1
         fi
     else
