@@ -49,7 +49,7 @@ class StatusFile:
 
 def snapshot(sandbox: Any) -> dict[str, Any]:
     """The state as JSON values."""
-    from app.ui.panels.widgets import places
+    from app.ui.panels.widgets import state
 
     bench = sandbox.bench
     session, status, view = bench.session, bench.status, bench.view
@@ -85,7 +85,7 @@ def snapshot(sandbox: Any) -> dict[str, Any]:
         "window": list(sandbox.size),
         "pixel_ratio": sandbox.pixel_ratio,
         "domain": [left, top, right, bottom],
-        "places": {name: list(place) for name, place in places.items()},
+        "places": {name: list(place) for name, place in state.places.items()},
         "panels_shown": bench.panels_shown,
         "help_shown": bench.help_shown,
         "scenes_shown": bench.scenes_shown,

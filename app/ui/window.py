@@ -83,9 +83,9 @@ def _open_window() -> Any:
     pyglet.options.dpi_scaling = "scaled"
     if "pyglet.gl" not in sys.modules:
         pyglet.options.shadow_window = False
-    try:
-        from app.render.opengl import display_answers
+    from app.render.opengl import display_answers
 
+    try:
         if not display_answers() or pyglet.options.headless:
             raise RenderError(
                 "there is no display to open a window on; 'matterbox simulate' plays a scene "
@@ -163,6 +163,8 @@ class Sandbox:
         io = imgui.get_io()
         io.set_ini_filename("")
         io.set_log_filename("")
+        # A slip in a panel is told on the console; it is not worth the user's world.
+        io.config_error_recovery_enable_assert = False
         self._gui = _imgui_renderer()
         self.fonts = style.Fonts()
         style.apply(self.window.scale)
@@ -408,9 +410,9 @@ class Sandbox:
 
     def _panels(self) -> None:
         from app.ui.panels import overlay, scene_menu, side_bar, status_line, tool_bar
-        from app.ui.panels.widgets import places
+        from app.ui.panels.widgets import state
 
-        places.clear()
+        state.places.clear()
         bench, (width, height) = self.bench, self.size
         pad = 0.8 * self.top or 14.0
         overlay.draw_ghosts(bench, self._to_screen)

@@ -6,11 +6,9 @@ from imgui_bundle import imgui
 
 from app.scene import MATERIAL_FIELDS
 from app.ui import style
-from app.ui.panels.widgets import field_track, mark, slider
+from app.ui.panels.widgets import field_track, mark, slider, state
 from app.ui.quantities import grouped
 from app.ui.workbench import Workbench
-
-_opened: set[str] = set()
 
 
 def draw(bench: Workbench, fonts: style.Fonts) -> None:
@@ -23,9 +21,9 @@ def draw(bench: Workbench, fonts: style.Fonts) -> None:
 def _heading(name: str, material: object, live: int, fonts: style.Fonts) -> bool:
     width, height = imgui.get_content_region_avail().x, style.em(1.8)
     if imgui.invisible_button(f"material {name}", (width, height)):
-        _opened.symmetric_difference_update({name})
+        state.toggle(f"material.{name}")
     mark(f"material.{name}")
-    opened = name in _opened
+    opened = state.folds.get(f"material.{name}", False)
     low, high = imgui.get_item_rect_min(), imgui.get_item_rect_max()
     hovered = imgui.is_item_hovered()
     draw = imgui.get_window_draw_list()

@@ -155,9 +155,8 @@ def draw_help(bench: Workbench, area: Area, height: float, fonts: style.Fonts) -
     imgui.dummy((0.0, style.em(0.4)))
     start, width = imgui.get_cursor_pos(), imgui.get_content_region_avail().x
     lowest = start.y
-    columns = (("Time", "Tools"), ("View", "Window"))
-    listed = [group for column in columns for group in column]
-    columns[-1] += tuple(group for group in keys.groups() if group not in listed)
+    left = ("Time", "Tools")
+    columns = (left, [group for group in keys.groups() if group not in left])
     for index, column in enumerate(columns):
         imgui.set_cursor_pos((start.x + index * width * 0.52, start.y))
         imgui.begin_group()
@@ -169,6 +168,7 @@ def draw_help(bench: Workbench, area: Area, height: float, fonts: style.Fonts) -
         imgui.end_group()
         lowest = max(lowest, imgui.get_cursor_pos().y)
     imgui.set_cursor_pos((start.x, lowest))
+    imgui.dummy((0.0, 0.0))
     imgui.end()
     _end_card()
 
@@ -208,14 +208,14 @@ def draw_trouble(bench: Workbench, area: Area, height: float, fonts: style.Fonts
     if trouble.place:
         imgui.text_colored(style.DIM, trouble.place)
     imgui.dummy((0.0, style.em(0.3)))
-    imgui.push_text_wrap_pos(0.0)
-    for line in trouble.lines[:40]:
+    # Many faults scroll; the buttons below them stay.
+    imgui.set_next_window_size_constraints((0.0, 0.0), (1.0e6, max(height * 0.5, style.em(6.0))))
+    imgui.begin_child("lines", (0.0, 0.0), imgui.ChildFlags_.auto_resize_y)
+    for line in trouble.lines:
         imgui.text_colored(style.FAINT, "•")
         imgui.same_line()
-        imgui.text(line)
-    if len(trouble.lines) > 40:
-        imgui.text_colored(style.DIM, f"and {len(trouble.lines) - 40} more")
-    imgui.pop_text_wrap_pos()
+        imgui.text_wrapped(line)
+    imgui.end_child()
     imgui.dummy((0.0, style.em(0.4)))
     if button("close_trouble", "Close", tip=keys.shortcut("dismiss")):
         bench.trouble = None

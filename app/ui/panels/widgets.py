@@ -15,19 +15,9 @@ ZERO_PART = 0.05  # of a logarithmic slider that reaches zero: this much of its 
 LONG_PRESS = 0.25  # [s]
 ZERO_DECADES = 5.0  # and it shows this many decades below its upper end
 
-# Where the named widgets of the last frame are, (left, top, right, bottom) [px], y down: for tests
-# and for the status file, which drive the window from outside.
-places: dict[str, tuple[float, float, float, float]] = {}
-
-
-def mark(name: str) -> None:
-    """Remember where the last item is."""
-    low, high = imgui.get_item_rect_min(), imgui.get_item_rect_max()
-    places[name] = (low.x, low.y, high.x, high.y)
-
 
 @dataclass
-class _Typing:
+class Typing:
     """The one slider whose value is being typed."""
 
     name: str = ""
@@ -35,8 +25,30 @@ class _Typing:
     focus: bool = False
 
 
-_typing = _Typing()
-_sections: dict[str, bool] = {}
+@dataclass
+class PanelState:
+    """What the panels remember from frame to frame, beside what ImGui remembers itself.
+
+    places: where the named widgets of this frame are, (left, top, right, bottom) [ImGui's units, y
+    down], for tests and for the status file, which drive the window from outside.
+    folds: which sections and records are open.
+    """
+
+    places: dict[str, tuple[float, float, float, float]] = field(default_factory=dict)
+    folds: dict[str, bool] = field(default_factory=dict)
+    typing: Typing = field(default_factory=Typing)
+
+    def toggle(self, name: str) -> None:
+        self.folds[name] = not self.folds.get(name, False)
+
+
+state = PanelState()  # one, as there is one ImGui context
+
+
+def mark(name: str) -> None:
+    """Remember where the last item is."""
+    low, high = imgui.get_item_rect_min(), imgui.get_item_rect_max()
+    state.places[name] = (low.x, low.y, high.x, high.y)
 
 
 @dataclass(frozen=True)
@@ -148,18 +160,18 @@ def slider(
 
     imgui.set_cursor_pos((start.x + label_width, start.y))
     size = (width - label_width, height)
-    typed = _typed(name, size, value, track) if _typing.name == name else None
+    typed = _typed(name, size, value, track) if state.typing.name == name else None
     if typed is not None:
         result = typed
-    elif _typing.name != name:
+    elif state.typing.name != name:
         dragged = _dragged(size, value, track)
         if dragged is not None:
             result = dragged
         if imgui.is_item_clicked() and (
             imgui.get_io().key_ctrl or imgui.is_mouse_double_clicked(imgui.MouseButton_.left)
         ):
-            _typing.name, _typing.focus = name, True
-            _typing.text = f"{value:.6g}"
+            state.typing.name, state.typing.focus = name, True
+            state.typing.text = f"{value:.6g}"
             result = None
     mark(name)
     imgui.pop_id()
@@ -214,29 +226,29 @@ def _dragged(size: tuple[float, float], value: float, track: Track) -> float | N
 def _typed(name: str, size: tuple[float, float], value: float, track: Track) -> float | None:
     """The slider while its value is typed."""
     imgui.set_next_item_width(size[0])
-    if _typing.focus:
+    if state.typing.focus:
         imgui.set_keyboard_focus_here()
     flags = imgui.InputTextFlags_.enter_returns_true | imgui.InputTextFlags_.auto_select_all
-    entered, _typing.text = imgui.input_text("##typed", _typing.text, flags)
-    if _typing.focus:
-        _typing.focus = False
+    entered, state.typing.text = imgui.input_text("##typed", state.typing.text, flags)
+    if state.typing.focus:
+        state.typing.focus = False
         return None
     if imgui.is_key_pressed(imgui.Key.escape):
-        _typing.name = ""
+        state.typing.name = ""
         return None
     if entered or imgui.is_item_deactivated():
-        _typing.name = ""
-        number = parse(_typing.text, track.unit)
+        state.typing.name = ""
+        number = parse(state.typing.text, track.unit)
         return None if number is None else track.clamp(number)
     return None
 
 
 def section(name: str, icon: str, title: str, *, open_first: bool = True, note: str = "") -> bool:
     """A heading that folds what follows; `note` stands at its right end."""
-    opened = _sections.setdefault(name, open_first)
+    opened = state.folds.setdefault(f"section.{name}", open_first)
     width, height = imgui.get_content_region_avail().x, style.em(2.0)
     if imgui.invisible_button(f"section {name}", (width, height)):
-        opened = _sections[name] = not opened
+        opened = state.folds[f"section.{name}"] = not opened
     mark(f"section.{name}")
     hovered = imgui.is_item_hovered()
     low, high = imgui.get_item_rect_min(), imgui.get_item_rect_max()
