@@ -319,7 +319,8 @@ class _Import:
             "method": "classic",
             "tick_rate": ticks,
             "min_substeps": substeps,
-            "max_substeps": max(substeps, self.substeps_to_fall(ticks)),
+            # A splash is faster than a fall; the demo let matter cross any number of cells.
+            "max_substeps": max(substeps, min(2 * self.substeps_to_fall(ticks), 256)),
             "rounds": self.rounds(),
             "capacity": math.ceil(needed / 1000) * 1000,
             "particles_per_cell": per_cell,
