@@ -392,7 +392,7 @@ class _Findings:
     def softening(self, report: MaterialReport, waves: str) -> None:
         solver = self.scene.solver
         least, most = report.stiffness_at_min_substeps, report.stiffness_at_max_substeps
-        if most < 0.99:
+        if most < 0.9:
             self.warnings.append(
                 f"{waves}: even at max_substeps = {solver.max_substeps} (CFL "
                 f"{report.cfl_at_max_substeps:.3g}) {solver.rounds} rounds leave it "
@@ -400,9 +400,9 @@ class _Findings:
             )
         elif least < 0.99:
             self.notes.append(
-                f"{waves}: at min_substeps = {solver.min_substeps} (CFL "
-                f"{report.cfl_at_min_substeps:.3g}) {solver.rounds} rounds leave it "
-                f"{least:.0%} of its stiffness, at max_substeps all of it"
+                f"{waves}: {solver.rounds} rounds leave it {least:.0%} of its stiffness at "
+                f"min_substeps = {solver.min_substeps} (CFL {report.cfl_at_min_substeps:.3g}), "
+                f"{most:.0%} at max_substeps = {solver.max_substeps}"
             )
 
     def unused(self, fills: list[FillReport]) -> None:
