@@ -7,6 +7,7 @@ pyglet, OpenGL and ImGui are imported when a window is opened.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 
 def run_window(
@@ -14,7 +15,7 @@ def run_window(
     *,
     arch: str = "auto",
     record: str | Path | None = None,
-    replay: str | Path | None = None,
+    replay: Any = None,
     seed: int | None = None,
 ) -> int:
     """Open the sandbox window and run it until it is closed; see `app.ui.window.run_window`."""

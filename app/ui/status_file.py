@@ -2,9 +2,10 @@
 
 Keys: scene, scene_path, tick, time, steps, paused, speed, tool, material, brush_radius, live, free,
 capacity, substeps, counters, gravity, damping, frames_per_second, ms_per_tick, simulation_speed,
-recording (path or null), replaying, diverged (tick or null), trouble (title or null), notices,
-window (width, height), pixel_ratio, domain (left, top, right, bottom of the scene on the window,
-y down), places (named widgets of the panels, likewise), panels_shown, help_shown, scenes_shown.
+recording (path or null), replaying, finished (a replay), diverged (tick or null), trouble (title
+or null), notices, window (width, height), pixel_ratio, domain (left, top, right, bottom of the
+scene on the window, y down), places (named widgets of the panels, likewise), panels_shown,
+help_shown, scenes_shown.
 """
 
 from __future__ import annotations
@@ -79,6 +80,7 @@ def snapshot(sandbox: Any) -> dict[str, Any]:
         "simulation_speed": session.simulation_speed,
         "recording": str(bench.recording_path) if session.recording else None,
         "replaying": session.replaying,
+        "finished": session.finished,
         "diverged": replay.divergence.step if replay and replay.divergence else None,
         "trouble": bench.trouble.title if bench.trouble else None,
         "notices": [notice.text for notice in bench.notices],

@@ -36,14 +36,15 @@ def run_window(
     *,
     arch: str = "auto",
     record: str | Path | None = None,
-    replay: str | Path | None = None,
+    replay: Any = None,
     seed: int | None = None,
 ) -> int:
     """Open the sandbox window and run it until it is closed; returns the exit code.
 
     scene_path: the scene to open, or a shipped scene's name; None with `replay`.
     record: record from the first tick into this file; it is finished when the window closes.
-    replay: show this recording; the world then takes no input.
+    replay: show this recording (a path, or a Replay that was read already); the world then takes
+        no input, and "auto" means the arch that it was recorded on, where that starts.
     seed: in place of the seed of the first scene.
 
     Raises RenderError without a display or OpenGL 3.3, SceneError, RecordingError and DeviceError
@@ -52,10 +53,11 @@ def run_window(
     from app.recording import Replay
     from app.scene import builtin, load
 
-    replayed = Replay.read(replay) if replay is not None else None
+    replayed = Replay.read(replay) if isinstance(replay, str | Path) else replay
     if replayed is not None:
         scene, path = replayed.scene(), None
         seed = replayed.header.seed
+        arch = replayed.header.arch if arch == "auto" else arch
     else:
         path = _scene_file(scene_path if scene_path is not None else "playground", builtin)
         scene = load(path)
