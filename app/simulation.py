@@ -14,12 +14,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
 from app import geometry
 from app import scene as scenes
-from app.errors import DeviceError
 from app.events import (
     Erase,
     Event,
@@ -40,12 +40,18 @@ SPEED_COLORS = 0.75
 
 @dataclass(frozen=True)
 class MaterialStatus:
-    """What the CFL monitor says of one record: live particles, wave speed [m/s], c dt / dx."""
+    """What the CFL monitor says of one record: live particles, wave speed [m/s], c dt / dx.
+
+    `stiffness_share` is the effective over the true modulus of smooth motion at this step: 1 where
+    the rounds resolve it, less where they leave it softer; None under "classic", whose stiffness is
+    not the record's.
+    """
 
     name: str
     live: int
     wave_speed: float
     acoustic_cfl: float
+    stiffness_share: float | None
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,7 @@ class Aggregates:
 class Simulation:
     """One world on one device. Make it with `from_scene`; `close` gives its memory to the next."""
 
-    _idle: list = []
+    _idle: ClassVar[list] = []
 
     def __init__(self, scene: Scene, solver, device, seed: int):
         self.scene = scene
@@ -153,7 +159,7 @@ class Simulation:
         self.materials: dict[str, Material] = dict(self.scene.materials)
         self._solver.load(self.scene, self.seed)
 
-    # -- time and input ------------------------------------------------------------------------------
+    # -- time and input ----------------------------------------------------------------------------
 
     @property
     def tick(self) -> int:
@@ -188,7 +194,7 @@ class Simulation:
             self._solver.tick()
             self.steps += 1
 
-    # -- reading -------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
     def digests(self) -> dict[str, str]:
         """Digest of each field of the state, 16 hex digits, in canonical order."""
@@ -286,10 +292,18 @@ class Simulation:
             max_speed=advective * cell,
             counters=solver.counters(integers),
             materials=tuple(
-                MaterialStatus(name, int(live[row]), m.wave_speed, m.wave_speed * dt / cell)
+                self._material_status(name, int(live[row]), m.wave_speed, m.wave_speed * dt / cell)
                 for row, (name, m) in enumerate(self.materials.items())
             ),
         )
+
+    def _material_status(self, name: str, live: int, speed: float, cfl: float) -> MaterialStatus:
+        share = None
+        if self.scene.solver.method == "compliant":
+            share = self._solver.acceleration.stiffness_share(4.0 * cfl * cfl)
+        elif self.scene.solver.method == "explicit":
+            share = 1.0
+        return MaterialStatus(name, live, speed, cfl, share)
 
     def _binding(self, required: int, advective: float, acoustic: float) -> str:
         solver = self.scene.solver
@@ -355,7 +369,8 @@ def _check_field(event: SetMaterial, model: str) -> None:
     fields = MATERIAL_FIELDS[model]
     if event.field not in fields:
         raise EventError(
-            f"event {event.kind!r}: found field {event.field!r}, expected one of {', '.join(fields)}"
+            f"event {event.kind!r}: found field {event.field!r}, "
+            f"expected one of {', '.join(fields)}"
         )
     spec = fields[event.field]
     if not spec.minimum <= event.value <= spec.maximum:

@@ -1,8 +1,8 @@
 """Quadratic B-spline weights on nodes at cell centres (node i sits at i + 1/2, in cells).
 
-With r = x - floor(x) - 1/2 in [-1/2, 1/2) the three nodes floor(x) - 1, floor(x), floor(x) + 1 lie at
-offsets -1 - r, -r, 1 - r, and sum_i w_i o_i o_i^T = I/4 (Jiang et al. 2015, APIC), so that the affine
-part gathered as B = sum_i w_i d_i o_i^T gives the displacement gradient D = 4 B.
+With r = x - floor(x) - 1/2 in [-1/2, 1/2) the three nodes floor(x) - 1, floor(x), floor(x) + 1 lie
+at offsets -1 - r, -r, 1 - r, and sum_i w_i o_i o_i^T = I/4 (Jiang et al. 2015, APIC), so that the
+affine part gathered as B = sum_i w_i d_i o_i^T gives the displacement gradient D = 4 B.
 """
 
 import taichi as ti

@@ -16,7 +16,7 @@ CHUNK = 256
 MAX_SITES = 1 << 18
 """Lattice sites that one emission looks at; the host cuts larger regions into bands."""
 JITTER = 0.5
-"""Width, in site spacings, over which a new particle of loose matter is scattered about its site."""
+"""Width [site spacings] over which a new particle of loose matter is scattered."""
 
 
 @ti.data_oriented

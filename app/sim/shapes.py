@@ -18,7 +18,8 @@ MAX_VERTICES = 16
 
 SURFACE_SLACK = 0.25
 """How far [cells] matter comes to rest beyond a surface: nodes stop there, not particles. Measured
-on a settled pool, 0.1 to 0.4; a density that ignored it would read the layer at a wall as squeezed."""
+on a settled pool, 0.1 to 0.4; a density that ignored it would read the layer at a wall as
+squeezed."""
 
 STICK = -1.0
 OPEN = -2.0
@@ -129,7 +130,7 @@ class ShapeTable:
         count[None] = len(members)
 
     def place(self, start, end):
-        """Set the poses at the two ends of a tick [s]; computed in double precision from absolute time."""
+        """Set the poses at the two ends of a tick [s], from absolute time in double precision."""
         poses = np.zeros((2, MAX_SHAPES + 1, 3), np.float32)
         for row, shape in enumerate(self.shapes):
             first = _device_pose(shape, start, self.cell)
@@ -196,7 +197,7 @@ class ShapeTable:
 
     @ti.func
     def distance(self, row, point):
-        """Signed distance [cells] of a point to a shape, negative inside, and the outward normal."""
+        """Signed distance [cells] of a point to a shape, negative inside; outward normal."""
         axis = self.axis[row]
         away = point - self.center[row]
         local = tm.vec2(axis.x * away.x + axis.y * away.y, axis.x * away.y - axis.y * away.x)
@@ -313,7 +314,7 @@ def contact(displacement, gap, normal, step, friction):
 
 @ti.func
 def support_above(gap):
-    """Integral of the quadratic B-spline over the half space at distance -gap [cells] and beyond."""
+    """Share of a node's quadratic B-spline on the near side of a surface `gap` cells away."""
     g = tm.clamp(gap, -1.5, 1.5)
     outer = 1.5 - ti.abs(g)
     below = outer**3 / 6.0

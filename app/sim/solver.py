@@ -1,4 +1,4 @@
-"""The solver: one tick from a scene's state to the next. SI becomes grid units here and only here."""
+"""The solver: one tick to the next. SI becomes grid units here and only here."""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from app.sim.drawing import DrawBuffer
 from app.sim.grid import MARGIN, NODES_PER_TILE, Grid, tiles_for
 from app.sim.materials import MODELS, pack
 from app.sim.policies import METHODS
-from app.sim.policies.compliant import Acceleration
+from app.sim.policies.chebyshev import Acceleration
 from app.sim.population import MAX_SITES, Population
 from app.sim.shapes import BRUSH, ShapeTable
 from app.sim.state import (
@@ -58,7 +58,7 @@ def _rounded_up(count):
 
 
 class Solver:
-    """Fields and kernels for scenes up to a Layout; `load` overwrites, nothing is allocated twice."""
+    """Fields and kernels for scenes up to a Layout; `load` overwrites, never allocates."""
 
     def __init__(self, layout, on_host):
         self.layout = layout
@@ -108,7 +108,7 @@ class Solver:
 
     def _load_constants(self, scene):
         nx, ny = scene.domain.cells
-        across, up = tiles_for((nx, ny))
+        across, _up = tiles_for((nx, ny))
         grid, substep, solver = self.grid, self.substep, scene.solver
         for field in (grid.mass, grid.volume, grid.momentum, grid.tile_touched, grid.active_count):
             field.fill(0)
@@ -191,7 +191,7 @@ class Solver:
         integers[integer_index("peak_rate_bits")] = peak.view(np.int32)
         self.state.integers.from_numpy(integers)
 
-    # -- edits from outside, at a tick's edge --------------------------------------------------------
+    # -- edits from outside, at a tick's edge ------------------------------------------------------
 
     def set_gravity(self, gravity):
         """Gravity of the scene [m/s^2]."""
@@ -258,7 +258,7 @@ class Solver:
             self.population.find_sites(row, *start, width, height)
             self.population.fill_sites(*start, width, height, number, vx, vy, budget)
 
-    # -- time ----------------------------------------------------------------------------------------
+    # -- time --------------------------------------------------------------------------------------
 
     def tick(self):
         """Run one tick of the scene."""
@@ -283,13 +283,13 @@ class Solver:
         self.state.integers[integer_index("tick")] = self.ticks
 
     def _launches(self):
-        """Substeps to launch: the ladder's choice where reading it costs no wait, else the maximum."""
+        """Substeps to launch: the ladder's choice where reading it is free, else the maximum."""
         if self.on_host:
             return self.time_step.substeps[None]
         return self.scene.solver.max_substeps
 
     def _run_emitters(self, tick_dt):
-        """Each emitter's share of this tick, a whole number of particles that depends on the tick alone."""
+        """Each emitter's share of this tick: whole particles, and a function of the tick alone."""
         now = self.ticks * tick_dt
         area = self.cell**2 / self.scene.solver.particles_per_cell
         for row, shape in enumerate(self.scene.shapes):
@@ -301,7 +301,7 @@ class Solver:
                 velocity = [shape.speed * part for part in shape.direction]
                 self._emit(row, geometry.bounds(shape), shape.material, velocity, budget)
 
-    # -- reading -------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
     def integers(self):
         """All named integers of the state, one readback."""

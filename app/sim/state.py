@@ -11,6 +11,7 @@ FREE, LIVE, LEAVING = 0, 1, 2
 
 COUNTERS = (
     "node_displacement_capped",
+    "gradient_capped",
     "scatter_clamped",
     "node_overfull",
     "position_clamped",

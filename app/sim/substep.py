@@ -29,6 +29,8 @@ from app.sim.shapes import OPEN
 from app.sim.state import LEAVING, LIVE, float_index, integer_index
 
 STRETCH_MIN, STRETCH_MAX = 0.1, 10.0
+GRADIENT_LIMIT = 2.0 / 3.0
+"""Bound of |D|_F in a substep: what the advective limit, |d| + 1.5 |D| <= 1 cell, leaves."""
 HAND_NONE, HAND_GRAB, HAND_PUSH = 0, 1, 2
 GRAB_TIME = 0.015
 """Time [s] in which grabbed matter takes on the hand's velocity."""
@@ -323,7 +325,12 @@ class Substep:
             d += share
             moment += share.outer_product(bspline_offset(i, j, r))
         self.state.displacement[particle] = d
-        self.state.displacement_gradient[particle] = 4.0 * moment
+        gradient = 4.0 * moment
+        size = gradient.norm()
+        if size > GRADIENT_LIMIT:
+            gradient *= GRADIENT_LIMIT / size
+            self.count("gradient_capped", 1)
+        self.state.displacement_gradient[particle] = gradient
 
     @ti.kernel
     def integrate(self):
@@ -385,12 +392,15 @@ class Substep:
                 )
                 self.state.plastic[particle] = debt
             elif model == VISCO:
-                deformation = visco_return_map(deformation, p[1], p[5], p[4], self.dt[None])
+                density = self.surroundings(particle).x
+                deformation = visco_return_map(
+                    deformation, density, p[1], p[5], p[4], self.dt[None]
+                )
             self.state.deformation_gradient[particle] = self.guard_stretch(deformation)
 
     @ti.func
     def guard_stretch(self, deformation):
-        """Keep both principal stretches in range; an inverted particle comes back thin, and counts."""
+        """Keep both principal stretches in range; an inverted particle comes back thin."""
         u, sigma, v = signed_svd(deformation)
         bounded = tm.clamp(sigma, STRETCH_MIN, STRETCH_MAX)
         result = deformation
@@ -401,7 +411,7 @@ class Substep:
 
     @ti.func
     def move(self, particle):
-        """x <- x + d, kept within half a margin of the grid; the second half of gravity; damping."""
+        """x <- x + d, kept within half the grid's margin; second half of gravity; damping."""
         dt = self.dt[None]
         d = self.state.displacement[particle]
         x = self.state.x[particle] + d

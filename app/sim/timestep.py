@@ -61,7 +61,8 @@ class TimeStep:
 
     @ti.kernel
     def choose(self, settle: ti.i32):
-        """Rung of the next tick from the last tick's rates; `settle` skips the hysteresis (at load)."""
+        """Rung of the next tick from the last tick's rates; `settle` skips the hysteresis (at
+        load)."""
         for _ in range(1):
             self.choose_rung(settle)
 

@@ -2,7 +2,7 @@
 
 Each file offers, for a trial state of one particle:
   classic_target   the displacement gradient that classic PB-MPM relaxes toward
-  kirchhoff_stress of the trial state after return mapping, over density and squared cell size [1/s^2]
+  kirchhoff_stress of the trial state after return mapping, over density and cell^2 [1/s^2]
   return_map       the state that is kept at the end of a substep
 MODELS gives the order in which records name them; `pack` turns a record into grid units.
 """
@@ -32,7 +32,7 @@ def pack(record, reference_density, particle_volume, cell):
         yield_strain = math.sqrt(2 / 3) * record.yield_stress / (2 * mu)
         viscosity = record.viscosity * scale
     if record.model == "sand":
-        # Mohr-Coulomb in the plane, |tau_1 - tau_2| / 2 <= -(tau_1 + tau_2) / 2 sin(phi) + c cos(phi),
+        # Mohr-Coulomb in the plane, |tau_1 - tau_2| <= -(tau_1 + tau_2) sin(phi) + 2 c cos(phi),
         # written for Hencky strains: |dev e| <= slope * (-tr e) + cohesion_strain.
         phi = math.radians(record.friction_angle)
         slope = math.sin(phi) * (mu + lam) / (math.sqrt(2) * mu)

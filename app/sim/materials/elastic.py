@@ -8,7 +8,7 @@ from app.sim.linear import rotation_of
 
 @ti.func
 def elastic_classic_shape(trial, elasticity_ratio):
-    """Shape that classic PB-MPM relaxes toward: a rotation, blended with the nearest area-keeping F."""
+    """What classic PB-MPM relaxes toward: a rotation, blended with an area-keeping F."""
     det = trial.determinant()
     isochoric = trial / ti.sqrt(tm.clamp(ti.abs(det), 0.1, 1000.0))
     if det < 0.0:

@@ -10,8 +10,8 @@ SMOOTHING = 0.5
 particles kept J from 0.80 to 1.15 in a settled pool whose mean was right."""
 RECOVERY = 0.1
 """Share of the way toward the grid's measure of volume in a substep."""
-SPRAY_DENSITY = 0.8
-"""Grid density below which a liquid has a free surface on every side."""
+SPARSE_DENSITY = 0.8
+"""Grid density below which matter is no longer packed: spray, or lumps that have come apart."""
 
 
 @ti.func
@@ -42,17 +42,17 @@ def liquid_kirchhoff_stress(gradient, volume_ratio, bulk, viscosity, dt):
 def liquid_return_map(volume_ratio, gradient, around):
     """Volume ratio at the end of a substep.
 
-    around: (density, room, ratio) as the grid measures them. Integrating J alone drifts, and the grid
-    cannot see what single particles believe as long as their mean is right. So J is drawn toward the
-    mean of its surroundings, and, away from walls, toward the grid's own measure of volume, 1/density
-    where matter is compressed (a density summation; Kot 2010) and 1 elsewhere: at a free surface the
-    grid reads expanded for want of neighbours, and tension is never trusted.
+    around: (density, room, ratio) as the grid measures them. Integrating J alone drifts, and the
+    grid cannot see what single particles believe as long as their mean is right. So J is drawn
+    toward the mean of its surroundings, and, away from walls, toward the grid's own measure of
+    volume, 1/density where matter is compressed (a density summation; Kot 2010) and 1 elsewhere:
+    at a free surface the grid reads expanded for want of neighbours, and tension is never trusted.
     """
     result = volume_ratio + SMOOTHING * (around.z - volume_ratio)
     result *= 1.0 + gradient.trace()
     recovery = RECOVERY * tm.smoothstep(0.7, 1.0, around.y)
     result += recovery * (ti.min(1.0 / around.x, 1.0) - result)
-    if around.x < SPRAY_DENSITY:
+    if around.x < SPARSE_DENSITY:
         result = ti.min(result, 1.0)
     return result
 
@@ -62,9 +62,9 @@ def liquid_spray_gradient(gradient, density):
     """Displacement gradient that spray keeps: none of its expansion.
 
     A drop of one particle that parts from the rest keeps its D on the grid, with nobody to share it
-    with; the last push of pressure would go on as an expansion without end (and drive the time step).
+    with: the last push of pressure would go on for ever, and drive the time step.
     """
     result = gradient
-    if density < SPRAY_DENSITY:
+    if density < SPARSE_DENSITY:
         result -= 0.5 * ti.max(gradient.trace(), 0.0) * tm.mat2(1.0, 0.0, 0.0, 1.0)
     return result

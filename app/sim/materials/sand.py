@@ -1,4 +1,4 @@
-"""Dry or slightly cohesive sand: Hencky elasticity with a Drucker-Prager (planar Mohr-Coulomb) cone."""
+"""Sand: Hencky elasticity with a Drucker-Prager cone, matched to Mohr-Coulomb in the plane."""
 
 import taichi as ti
 import taichi.math as tm
@@ -14,7 +14,7 @@ def hencky_strain(sigma):
 
 @ti.func
 def sand_classic_shape(trial, elasticity_ratio, plastic):
-    """Unilateral target: compressed axes go back to 1, stretched ones stay; debt first, then push."""
+    """Unilateral target: compressed axes go back to 1, stretched ones stay as they are."""
     u, sigma, v = signed_svd(trial)
     target = tm.clamp(sigma, 1.0, 1000.0)
     if plastic > 0.0:

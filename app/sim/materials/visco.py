@@ -3,6 +3,7 @@
 import taichi as ti
 
 from app.sim.linear import diagonal, signed_svd
+from app.sim.materials.liquid import SPARSE_DENSITY
 from app.sim.materials.sand import hencky_strain, hencky_stress
 
 
@@ -38,9 +39,15 @@ def visco_kirchhoff_stress(trial, mu, lam, yield_strain, viscosity, dt):
 
 
 @ti.func
-def visco_return_map(deformation, mu, yield_strain, viscosity, dt):
-    """Elastic deformation at the end of a substep."""
+def visco_return_map(deformation, density, mu, yield_strain, viscosity, dt):
+    """Elastic deformation at the end of a substep.
+
+    Where the grid has come apart the volume gained is a gap between lumps, not tension in them: it
+    is forgotten, or the lumps would pull on one another when they meet again.
+    """
     u, sigma, v = signed_svd(deformation)
     rate_dt = visco_relaxation(mu, viscosity, dt)
     strain = visco_yield(hencky_strain(sigma), yield_strain, rate_dt)
+    if density < SPARSE_DENSITY:
+        strain -= 0.5 * ti.max(strain.x + strain.y, 0.0)
     return u @ diagonal(ti.exp(strain)) @ v.transpose()

@@ -2,8 +2,8 @@
 
 D <- D + omega (T F^-1 - I - D). Nothing here scales with a modulus and dt^2, so nothing explodes;
 how stiff matter looks depends on omega, rounds and dt. A soft record keeps a part of its softness:
-omega is multiplied by z / (1 + z), z = 4 dt^2 (2 mu + lambda) / (rho dx^2), the compliance factor of
-XPBD (Macklin et al. 2016), which is 1 for anything stiffer than a substep can resolve.
+omega is multiplied by z / (1 + z), z = 4 dt^2 (2 mu + lambda) / (rho dx^2), the compliance factor
+of XPBD (Macklin et al. 2016), which is 1 for anything stiffer than a substep can resolve.
 """
 
 import taichi as ti
