@@ -57,17 +57,26 @@ class View:
             self.fit()
         else:
             self.camera.height = self.camera.viewport[1] / scale
-            moved = self.camera.pixel_to_world(self._middle())
-            center = self.camera.center
-            self.camera.center = (
-                float(center[0] + anchor[0] - moved[0]),
-                float(center[1] + anchor[1] - moved[1]),
-            )
+            self._center_on(anchor)
 
-    def show(self, domain: tuple[float, float]) -> None:
-        """A scene of this size [m] was opened."""
+    def show(self, domain: tuple[float, float], start: Any = None) -> None:
+        """A scene of this size [m] was opened; `start` is its own camera, if it has one."""
         self.domain = (float(domain[0]), float(domain[1]))
         self.fit()
+        if start is not None:
+            scale = self.area.height / start.height
+            self.fitted = False
+            self.camera.height = self.camera.viewport[1] / scale
+            self._center_on(start.center)
+
+    def _center_on(self, point: tuple[float, float]) -> None:
+        """Put a world point [m] in the middle of the free area."""
+        seen = self.world(*self._middle())
+        center = self.camera.center
+        self.camera.center = (
+            float(center[0] + point[0] - seen[0]),
+            float(center[1] + point[1] - seen[1]),
+        )
 
     def fit(self) -> None:
         """The whole domain in the middle of the free area; and it stays so when that changes."""
@@ -128,9 +137,6 @@ class View:
     def _hold(self) -> None:
         """Keep some of the domain in the middle of the free area."""
         seen = self.camera.pixel_to_world(self._middle())
-        over = [
-            float(min(max(place, 0.0), size) - place)
-            for place, size in zip(seen, self.domain, strict=True)
-        ]
-        center = self.camera.center
-        self.camera.center = (float(center[0] + over[0]), float(center[1] + over[1]))
+        self._center_on(
+            tuple(min(max(place, 0.0), side) for place, side in zip(seen, self.domain, strict=True))
+        )

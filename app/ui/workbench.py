@@ -113,7 +113,7 @@ class Workbench:
         session.held = self.held
         scene = session.simulation.scene
         self.brush.fit(scene.domain.size, scene.domain.cell, self.materials)
-        self.view.show(scene.domain.size)
+        self.view.show(scene.domain.size, scene.camera)
         count = len(scene.warnings)
         if count:
             noun = "a warning" if count == 1 else f"{count} warnings"
@@ -222,9 +222,10 @@ class Workbench:
 
     def after_ticks(self, ticks: int) -> None:
         """Once a frame, after the session advanced: read the state that panels will show."""
-        self.status = self.session.simulation.status()
         steps = self.session.simulation.steps
         if steps != self._history_steps:
+            # Reading waits for the device, so a world at rest is not read again.
+            self.status = self.session.simulation.status()
             self.ghosts.clear()
             self._history_steps = steps
             self.substep_history.append((self.status.substeps, self.status.required_substeps))
@@ -348,6 +349,8 @@ class Workbench:
 
     def do_panels(self) -> None:
         self.panels_shown = not self.panels_shown
+        if not self.panels_shown:
+            self.say("H shows the panels again")
 
     def do_help(self) -> None:
         self.help_shown = not self.help_shown

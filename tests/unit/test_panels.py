@@ -52,7 +52,9 @@ STATUS = Status(
     min_substeps=2, max_substeps=16, rounds=5, dt=1 / 480, advective_dt=1 / 400,
     acoustic_dt=1 / 900, binding="advective", required_substeps=7, max_speed=3.0,
     counters={"capacity_reached": 0, "node_displacement_capped": 3},
-    materials=(MaterialStatus("water", 480, 14.0, 0.6), MaterialStatus("clay", 0, 30.0, 1.3)),
+    materials=(
+        MaterialStatus("water", 480, 14.0, 0.6, 1.0), MaterialStatus("clay", 0, 30.0, 1.3, 0.61),
+    ),
 )  # fmt: skip
 
 
@@ -400,7 +402,10 @@ def test_the_time_step_section_draws_every_binding_and_extreme(desk, binding):
         min_substeps=1,
         max_substeps=1,
         substeps=1,
-        materials=(MaterialStatus("water", 0, 0.0, 0.0), MaterialStatus("clay", 1, 1e6, 1e4)),
+        materials=(
+            MaterialStatus("water", 0, 0.0, 0.0, None),
+            MaterialStatus("clay", 1, 1e6, 1e4, None),
+        ),
     )
     desk.frames(3)
 
@@ -586,6 +591,14 @@ def test_a_moved_view_keeps_scale_and_middle_when_the_window_changes():
     assert view.world(640.0, 440.0) == pytest.approx(middle)
     view.fit()
     assert view.fitted
+
+
+def test_a_scene_may_say_where_to_look_first():
+    view = View(Camera(viewport=(1280, 800)))
+    view.layout((1280, 800), Area(0, 30, 960, 750))
+    view.show((4.0, 2.0), SimpleNamespace(center=(1.0, 0.5), height=0.8))
+    assert view.world(480.0, 390.0) == pytest.approx((1.0, 0.5))
+    assert view.world(480.0, 750.0)[1] - view.world(480.0, 30.0)[1] == pytest.approx(0.8)
 
 
 def test_zoom_holds_the_point_under_the_cursor_and_never_loses_the_scene():

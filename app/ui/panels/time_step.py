@@ -57,17 +57,14 @@ def draw(bench: Workbench, fonts: style.Fonts) -> None:
         + ("The scene lets it bind." if acoustic_binds else "This scene only shows it."),
     )
     row("Fastest matter", quantity(status.max_speed, "m/s"))
+    row("Substep dt", quantity(status.dt, "s"))
     row(
-        "Substep dt · rounds",
-        f"{quantity(status.dt, 's')} · {status.rounds}",
-        tip="Length of a substep, and rounds of the solver in each.",
+        "Method",
+        f"{bench.scene.solver.method}, {status.rounds} rounds",
+        tip="The constraint policy, and its rounds in each substep.",
     )
     if status.materials:
-        imgui.dummy((0.0, style.em(0.15)))
-        imgui.text_colored(style.FAINT, "Acoustic CFL by material")
-        tooltip("Cells that a sound wave crosses in one substep, c dt / dx.")
-        for entry in status.materials:
-            _acoustic(bench, entry)
+        _acoustics(bench)
 
 
 def _headline(status: object, fonts: style.Fonts, short: bool) -> None:
@@ -179,44 +176,68 @@ def _limit(
     row(label, value, color=color, tip=tip)
 
 
-def _acoustic(bench: Workbench, entry: object) -> None:
-    """A material's acoustic CFL: a number and a bar that is full at 10, marked at 1."""
+def _acoustics(bench: Workbench) -> None:
+    """A table: each material's acoustic CFL, and how much of its stiffness the rounds leave it."""
+    entries = bench.status.materials
+    shares = any(entry.stiffness_share is not None for entry in entries)
     width = imgui.get_content_region_avail().x
+    share_width = style.em(3.6) if shares else 0.0
     start = imgui.get_cursor_pos()
+    imgui.set_cursor_pos((start.x, start.y + style.em(0.25)))
+    imgui.text_colored(style.FAINT, "Acoustic CFL")
+    tooltip("Cells that a wave crosses in one substep, c dt / dx. The tick on the bar is 1.")
+    if shares:
+        extent = imgui.calc_text_size("stiffness")
+        imgui.set_cursor_pos((start.x + width - extent.x, start.y + style.em(0.25)))
+        imgui.text_colored(style.FAINT, "stiffness")
+        tooltip(
+            "What the rounds leave of the record's modulus in smooth motion at this substep. "
+            "More rounds or more substeps make it exact."
+        )
+    for entry in entries:
+        _acoustic(bench, entry, width, share_width)
+
+
+def _acoustic(bench: Workbench, entry: object, width: float, share_width: float) -> None:
+    start, position = imgui.get_cursor_pos(), imgui.get_cursor_screen_pos()
     material = bench.session.simulation.materials[entry.name]
-    position = imgui.get_cursor_screen_pos()
-    height = imgui.get_text_line_height()
+    present = entry.live > 0
+    text_color = style.TEXT if present else style.FAINT
+    middle = position.y + imgui.get_text_line_height() / 2
     draw = imgui.get_window_draw_list()
+
     radius = style.em(0.28)
-    center = (position.x + radius, position.y + height / 2)
+    center = (position.x + radius, middle)
     draw.add_circle_filled(center, radius, style.u32(style.from_hex(material.color)), 20)
     imgui.set_cursor_pos((start.x + style.em(0.95), start.y))
-    present = entry.live > 0
-    imgui.text_colored(style.TEXT if present else style.FAINT, entry.name)
+    imgui.text_colored(text_color, entry.name)
     tooltip(
         f"Wave speed {quantity(entry.wave_speed, 'm/s')}"
         + ("" if present else "; none of it is in the scene now")
     )
-    left, right = position.x + width * 0.47, position.x + width - style.em(3.0)
-    middle = position.y + height / 2
+
     thick = style.em(0.28)
-    draw.add_rect_filled(
-        (left, middle - thick / 2), (right, middle + thick / 2), style.u32(style.FIELD), thick / 2
-    )
-    part = _cfl_part(entry.acoustic_cfl)
-    color = style.ACCENT if entry.acoustic_cfl <= 1.0 else style.WARNING
-    draw.add_rect_filled(
-        (left, middle - thick / 2),
-        (left + max((right - left) * part, thick), middle + thick / 2),
-        style.u32(color, 0.85 if present else 0.3),
-        thick / 2,
-    )
+    left = position.x + width * 0.42
+    right = position.x + width - share_width - style.em(3.1)
+    top, bottom = middle - thick / 2, middle + thick / 2
+    draw.add_rect_filled((left, top), (right, bottom), style.u32(style.FIELD), thick / 2)
+    filled = max((right - left) * _cfl_part(entry.acoustic_cfl), thick)
+    color = style.u32(style.ACCENT, 0.85 if present else 0.3)
+    draw.add_rect_filled((left, top), (left + filled, bottom), color, thick / 2)
     one = left + (right - left) * _cfl_part(1.0)
     draw.add_line((one, middle - thick), (one, middle + thick), style.u32(style.DIM), 1.0)
+
     value = digits(entry.acoustic_cfl)
     extent = imgui.calc_text_size(value)
-    imgui.set_cursor_pos((start.x + width - extent.x, start.y))
-    imgui.text_colored(style.TEXT if present else style.FAINT, value)
+    imgui.set_cursor_pos((start.x + width - share_width - extent.x, start.y))
+    imgui.text_colored(text_color, value)
+    if entry.stiffness_share is not None:
+        share = entry.stiffness_share
+        text = "exact" if share > 0.995 else f"{share:.0%}"
+        color = style.GOOD if share > 0.995 else style.WARNING if share < 0.9 else style.TEXT
+        extent = imgui.calc_text_size(text)
+        imgui.set_cursor_pos((start.x + width - extent.x, start.y))
+        imgui.text_colored(color if present else style.FAINT, text)
 
 
 def _cfl_part(cfl: float) -> float:
