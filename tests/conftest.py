@@ -18,6 +18,30 @@ hypothesis.settings.register_profile("matterbox", deadline=None, derandomize="CI
 hypothesis.settings.load_profile("matterbox")
 
 
+@pytest.fixture
+def cpu():
+    """Taichi runs on the CPU."""
+    return device.start("cpu")
+
+
+@pytest.fixture
+def world():
+    """`simulate` of tests/simulations.py for one world at a time: the next one closes the last."""
+    from simulations import simulate
+
+    made = []
+
+    def make(scene, seed=None):
+        while made:
+            made.pop().close()
+        made.append(simulate(scene, seed))
+        return made[0]
+
+    yield make
+    while made:
+        made.pop().close()
+
+
 def _missing(marker):
     if marker == "gui":
         if not sys.platform.startswith("linux"):
