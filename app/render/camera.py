@@ -66,7 +66,7 @@ class Camera:
         return offset * self.meters_per_pixel + np.asarray(self.center)
 
     def zoom_at(self, pixel: Sequence[float], factor: float) -> Camera:
-        """Magnify by `factor` (> 1 comes closer); the world point under `pixel` [px] stays there."""
+        """Magnify by `factor` (> 1 comes closer); the point under `pixel` [px] stays there."""
         if not (math.isfinite(factor) and factor > 0.0):
             return self
         anchor = self.pixel_to_world(pixel)

@@ -138,7 +138,7 @@ def write_png(pixels: np.ndarray, path: Path) -> None:
 
     temporary = None
     try:
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
         with os.fdopen(descriptor, "wb") as file:
             Image.fromarray(np.ascontiguousarray(pixels[..., :3])).save(file, format="PNG")
         os.chmod(temporary, 0o666 & ~_umask())
@@ -152,9 +152,9 @@ def write_png(pixels: np.ndarray, path: Path) -> None:
 
 def _must_be_writable(path: Path) -> None:
     """Fail before anything is drawn."""
-    if path.is_dir():
+    if os.path.isdir(path):  # unlike Path's, these never raise
         raise _unwritable(path, "it is a folder")
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise _unwritable(path, f"there is no folder {path.parent}")
     if not os.access(path.parent, os.W_OK):
         raise _unwritable(path, f"no permission to write in {path.parent}")

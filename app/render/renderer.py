@@ -30,8 +30,8 @@ LANES = 8  # materials of one splat pass; more materials take another pass
 # The disc's radius in particle distances: wide enough to close the gaps of a settled liquid, narrow
 # enough that a lone particle (density 0.42 at its middle) still shows above the
 # threshold.
-SPREAD = 1.5
-THRESHOLD = 0.3
+SPREAD = 1.7
+THRESHOLD = 0.26
 MIN_RADIUS = 1.5  # of a disc in its target [px]; smaller ones are drawn this large and fainter
 MAX_RADIUS = 14.0  # in its target [px]; a closer view gets a coarser target, the field is smooth
 TILE = 8  # relief pixels, as in tiles.frag.glsl
@@ -55,6 +55,7 @@ class _Splat:
     weight: float  # of a disc at its middle
     thin: float  # 0: discs as large as they should be; 1: far too large, so drawn fainter
     threshold: float  # density of the visible edge
+    lone: float  # opacity of a disc that stands alone, for the right total brightness
 
     @classmethod
     def of(cls, camera: Camera, particle_size: float, quality: float) -> _Splat:
@@ -69,9 +70,11 @@ class _Splat:
         size = tuple(math.ceil(side * scale) + 2 * margin for side in camera.viewport)
         thin = min(1.0, max(0.0, (1.0 / shrunk - 1.0) / 0.5))
         thin *= thin * (3.0 - 2.0 * thin)
-        # A lone disc's middle may fall between four lane pixels and must show even there.
-        threshold = THRESHOLD * shrunk**2 * (1.0 - 0.5 / radius**2) ** 2
-        return cls(scale, margin, size, radius, weight, thin, threshold)
+        # A lone disc's middle may fall between lane pixels and should show even there.
+        threshold = THRESHOLD * shrunk**2 * (1.0 - 0.25 / radius**2) ** 2
+        # It then looks larger than a particle is, which its opacity makes up for.
+        area = math.pi * (1.0 - math.sqrt(threshold / weight)) * (SPREAD / shrunk) ** 2
+        return cls(scale, margin, size, radius, weight, thin, threshold, min(1.0, 1.0 / area))
 
 
 @dataclass(frozen=True)
@@ -148,6 +151,7 @@ class Renderer:
         by_value = frame.view != "matter"
         groups = [0] if by_value else list(range(0, max(1, len(frame.models)), LANES))
         for first in groups:
+            gl.glDisable(gl.GL_SCISSOR_TEST)
             lanes = LANES if by_value else min(LANES, len(frame.models) - first)
             self._draw_lanes(frame, splat, first, lanes, by_value)
             relief = self._draw_relief(frame, splat, lanes, by_value)
@@ -158,9 +162,11 @@ class Renderer:
                 gl.glEnable(gl.GL_BLEND)
                 self._draw_shapes(frame, theme, shadows=True)
             gl.glEnable(gl.GL_BLEND)
+            self._cut_at_walls(frame)
             self._draw_matter(frame, theme, splat, relief, first, lanes, by_value)
             if not by_value and "sand" in frame.models[first : first + lanes]:
-                self._draw_grains(frame, first, lanes)
+                self._draw_grains(frame, splat, first, lanes)
+        gl.glDisable(gl.GL_SCISSOR_TEST)
         self._draw_shapes(frame, theme)
         if frame.ring is not None:
             self._draw_ring(frame, Ring(*frame.ring))
@@ -217,6 +223,18 @@ class Renderer:
             self._target.fix(width, height)
             self._target.bind()
         gl.glViewport(0, 0, width, height)
+
+    def _cut_at_walls(self, frame: Frame) -> None:
+        """Discs reach beyond their particles; nothing is drawn inside the domain's walls."""
+        width, height = self._viewport
+        low, high = frame.camera.world_to_pixel(np.array([(0.0, 0.0), frame.domain]))
+        left, right, bottom, top = (edge == "open" for edge in frame.edges)
+        x0 = 0 if left else min(max(round(low[0]), 0), width)
+        x1 = width if right else min(max(round(high[0]), 0), width)
+        y0 = 0 if bottom else min(max(round(low[1]), 0), height)
+        y1 = height if top else min(max(round(high[1]), 0), height)
+        gl.glEnable(gl.GL_SCISSOR_TEST)
+        gl.glScissor(x0, y0, x1 - x0, y1 - y0)
 
     def _leave_state(self) -> None:
         gl.glBindVertexArray(0)
@@ -370,6 +388,7 @@ class Renderer:
             skin_high=skins[4:],
             thin=splat.thin,
             threshold=splat.threshold,
+            lone=splat.lone,
             # The lanes of two materials cross over within one reach; this keeps it to a pixel.
             sharpness=min(max(1.2 * reach, 3.0), 60.0),
             shadow=theme.shadow,
@@ -377,7 +396,7 @@ class Renderer:
         gl.glBindVertexArray(self._empty)
         gl.glDrawArrays(gl.GL_TRIANGLES, 0, 6 * relief.tiles[0] * relief.tiles[1])
 
-    def _draw_grains(self, frame: Frame, first: int, lanes: int) -> None:
+    def _draw_grains(self, frame: Frame, splat: _Splat, first: int, lanes: int) -> None:
         camera = frame.camera
         wanted = GRAIN_RADIUS * frame.particle_size * camera.pixels_per_meter
         radius = max(wanted, 0.7)
@@ -388,7 +407,7 @@ class Renderer:
             center=camera.center,
             clip_per_meter=2.0 * camera.pixels_per_meter / np.array(camera.viewport),
             radius=radius,
-            strength=(wanted / radius) ** 2,
+            strength=(wanted / radius) ** 2 * (1.0 - splat.thin),
             first_material=first,
             palette=palette,
             granular=granular,

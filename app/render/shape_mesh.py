@@ -18,6 +18,7 @@ _FIELDS = (
     ("limit", 1),
     ("depth", 1),
     ("local", 2),
+    ("axis", 2),
     ("normal", 2),
     ("color", 4),
     ("style", 2),
@@ -90,7 +91,7 @@ class ShapeMesh:
 
 
 def shape_corners(frame: Frame, theme: Theme) -> list[np.ndarray]:
-    """Triangle corners (m, 16) float32 of every shape, zones above colliders."""
+    """Triangle corners (m, 18) float32 of every shape, zones above colliders."""
     solid: list[np.ndarray] = []
     zones: list[np.ndarray] = []
     for shape in frame.shapes:
@@ -152,8 +153,8 @@ def _filled(points: np.ndarray, rgba: tuple, pattern: int, strength: float) -> n
     inradius = _inradius(points)
 
     ends = [np.arange(count), (np.arange(count) + 1) % count]
-    # The pattern is fixed to the body: its axes follow the first side.
-    axes = np.stack([along[0], outward[0]], axis=1)
+    # A body's pattern is fixed to it: its axes follow the first side.
+    axes = np.stack([along[0], -outward[0]], axis=1)
     walked = np.concatenate([[0.0], np.cumsum(length)])
 
     def ring(inset: float) -> list[np.ndarray]:
@@ -172,6 +173,7 @@ def _filled(points: np.ndarray, rgba: tuple, pattern: int, strength: float) -> n
                 block[:, _COLUMNS["local"].start] = walked[which : count + which]
             else:
                 block[:, _COLUMNS["local"]] = (points[end] - middle) @ axes
+                block[:, _COLUMNS["axis"]] = along[0]
             block[:, _COLUMNS["normal"]] = outward
             corners.append(block)
         return corners

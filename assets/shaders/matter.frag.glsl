@@ -12,8 +12,9 @@ flat in mat4 skins_low;
 flat in mat4 skins_high;
 flat in vec4 shade;            // sRGB and strength of the shadow
 // x thin: 0 if particles are larger than pixels, 1 if far smaller, so that coverage is drawn;
-// y sharpness of borders between materials; z density of the visible edge
-flat in vec3 settings;
+// y sharpness of borders between materials; z density of the visible edge;
+// w opacity of a particle that stands alone
+flat in vec4 settings;
 out vec4 color;
 
 const vec3 LIGHT = vec3(-0.39, 0.65, 0.652);
@@ -24,7 +25,7 @@ void main() {
 #ifdef BY_VALUE
     float density = low.x;
     vec3 base = viridis(low.y / max(low.x, 1e-5));
-    float wet = 0.0;
+    float wet = 0.25;
 #else
 #ifdef WIDE
     vec4 high = texture(lanes_high, lane_at);
@@ -50,19 +51,19 @@ void main() {
     float wet = skin.a;
 #endif
 
-    // Dry matter keeps closer to its particles.
-    float threshold = settings.z * (1.3 - 0.3 * wet);
-    float slope = length(vec2(dFdx(density), dFdy(density)));
-    float edge = clamp((density - threshold) / max(slope, 1e-4) + 0.5, 0.0, 1.0);
-    float coverage = mix(edge, min(density, 1.0), settings.x);
-
     vec4 height = texture(relief, relief_at);
+    // Grains are drawn singly, so their body keeps inside them; gaps deep in any body are closed.
+    float deep = smoothstep(0.55, 0.8, height.x);
+    float threshold = settings.z * mix(1.4, 1.0, min(4.0 * wet, 1.0)) * (1.0 - 0.9 * deep);
+    float slope = length(vec2(dFdx(density), dFdy(density)));
+    float edge = clamp((density - threshold) / max(slope, 1e-4) + 0.5, 0.0, 1.0) *
+                 mix(settings.w, 1.0, smoothstep(0.05, 0.35, height.x));
+    float coverage = mix(edge, max(min(density, 1.0), deep), settings.x);
+
     vec3 normal = normalize(vec3(-2.4 * height.yz, 1.0));
     float light = clamp(dot(normal, LIGHT) / LIGHT.z - 1.0, -1.0, 1.0);
     float depth = smoothstep(0.5, 1.0, height.x);
-    // Chance gaps inside a body are no rim of it.
-    float rim = (1.0 - smoothstep(threshold, threshold + 0.45, density)) *
-                (1.0 - smoothstep(0.75, 0.95, height.x));
+    float rim = (1.0 - smoothstep(threshold, threshold + 0.45, density)) * (1.0 - deep);
 
     // Dry matter has a dark inner outline, wet matter light along its rim, gloss and depth.
     float tint = (0.05 + 0.20 * wet) * (0.7 - depth);
@@ -73,7 +74,7 @@ void main() {
     gleam *= gleam;
     gleam *= gleam;
     gleam *= gleam * gleam * gleam;  // to the power 24, squared below
-    shaded += (1.0 - min(shaded, 1.0)) * min(wet * gleam * gleam, 1.0);
+    shaded += (1.0 - min(shaded, 1.0)) * min(0.6 * wet * gleam * gleam, 1.0);
     shaded = clamp(mix(shaded, base, settings.x), 0.0, 1.0);
 
     float shadow = (1.0 - coverage) * shade.a * smoothstep(0.0, 0.9, height.w);

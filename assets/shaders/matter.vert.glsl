@@ -15,13 +15,14 @@ uniform vec4 shadow;
 uniform float thin;
 uniform float sharpness;
 uniform float threshold;
+uniform float lone;
 
 out vec2 lane_at;
 out vec2 relief_at;
 flat out mat4 skins_low;
 flat out mat4 skins_high;
 flat out vec4 shade;
-flat out vec3 settings;
+flat out vec4 settings;
 
 void main() {
     int tile = gl_VertexID / 6;
@@ -34,7 +35,7 @@ void main() {
     skins_low = skin_low;
     skins_high = skin_high;
     shade = shadow;
-    settings = vec3(thin, sharpness, threshold);
+    settings = vec4(thin, sharpness, threshold, lone);
     bool empty = texelFetch(tiles, place, 0).r <= 0.0;
     gl_Position = vec4(2.0 * pixel / viewport - 1.0, empty ? 2.0 : 0.0, 1.0);
 }
