@@ -14,6 +14,7 @@ import numpy as np
 
 from app import geometry
 from app.scene import Material, Motion, Scene, Shape
+from app.sim.policies.chebyshev import Acceleration
 
 QUICK_SITES = 1 << 20  # sites that are counted one by one when a scene is only loaded
 
@@ -202,18 +203,9 @@ def stiffness_share(cfl: float, rounds: int) -> float:
     """Share of its modulus that smooth motion feels under the compliant method.
 
     1 while `cfl` (wave speed * dt / cell) is at most about 0.42 `rounds`; beyond that the rounds
-    are too few to converge, and what is left follows from the polynomial of their acceleration.
+    are too few to converge.
     """
-    margin = 3.0  # as in app/sim/policies/compliant.py
-    w0 = math.cosh(math.acosh(margin) / rounds)
-    reach = (w0 + 1.0) / (w0 - math.cos(math.pi / (2 * rounds)))
-    spread = 1.0 + 4.0 * cfl * cfl
-    if spread <= reach:
-        return 1.0
-    argument = w0 - (w0 + 1.0) / spread
-    if argument <= 1.0:
-        return 1.0 - math.cos(rounds * math.acos(argument)) / margin
-    return 1.0 - math.cosh(rounds * math.acosh(argument)) / margin
+    return Acceleration(rounds).stiffness_share(4.0 * cfl * cfl)
 
 
 def _fall_speed(scene: Scene) -> float:
