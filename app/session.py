@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app import fingerprint
 from app.errors import MatterboxError, RecordingError
 from app.events import Event, EventError, Restart
 from app.recording import Recorder, Replay
@@ -77,6 +78,8 @@ class Session:
         self._history_size = 0
         if simulation.steps != 0:
             self._history = None
+        # Of the sources as they are now, not as they may have been edited when R is pressed.
+        fingerprint.code_hash()
 
     # -- input ---------------------------------------------------------------------------------
 
