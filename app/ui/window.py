@@ -234,6 +234,8 @@ class Sandbox:
         session = Session(simulation, replay=replay)
         if record:
             session.start_recording(self.bench.record_path)
+        # The first tick compiles what is not yet in the cache: better now than in the first frame.
+        session.step_once()
         self.bench.attach(session, path)
         if record:
             self.bench.recording_path = self.bench.record_path
@@ -243,9 +245,6 @@ class Sandbox:
             self.bench.say(notice, "warning")
         name = f"{scene.name} (replay)" if replay is not None else scene.name
         self.window.set_caption(f"{name} - Matterbox")
-        # The first tick compiles what is not yet in the cache: better now than in the first frame.
-        session.step_once()
-        self.bench.after_ticks(1)
         self._strokes.clear()
         self._last = time.perf_counter()
 
