@@ -31,7 +31,6 @@ PACKAGES = (
     "pydantic",
     "tomlkit",
     "rich",
-    "typer",
     "pillow",
     "platformdirs",
 )
