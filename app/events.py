@@ -46,7 +46,9 @@ def from_json(data: Any) -> Event:
     values = dict(data)
     kind = values.pop("kind", None)
     if not isinstance(kind, str) or kind not in REGISTRY:
-        raise EventError(f"unknown event kind {kind!r}, expected one of {', '.join(sorted(REGISTRY))}")
+        raise EventError(
+            f"unknown event kind {kind!r}, expected one of {', '.join(sorted(REGISTRY))}"
+        )
     cls = REGISTRY[kind]
     known = {field.name for field in fields(cls)}
     if set(values) != known:

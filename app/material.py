@@ -16,9 +16,9 @@ from app.errors import MatterboxError
 from app.paths import assets_dir
 from app.scene_keys import Part, choice, key, number_of, range_text, text_of, wrong
 
-MODELS = ("liquid", "elastic", "sand", "visco")
+MODELS = ("liquid", "elastic", "neo_hookean", "sand", "visco", "snow", "clay")
 
-Model = Literal["liquid", "elastic", "sand", "visco"]
+Model = Literal["liquid", "elastic", "neo_hookean", "sand", "visco", "snow", "clay"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,11 @@ MATERIAL_FIELDS: dict[str, dict[str, FieldSpec]] = {
         "youngs_modulus": _young(2.5e4),
         "poissons_ratio": _poisson(0.3),
     },
+    "neo_hookean": {
+        "density": _density(1000.0),
+        "youngs_modulus": _young(2.5e4),
+        "poissons_ratio": _poisson(0.4),
+    },
     "sand": {
         "density": _density(1600.0),
         "youngs_modulus": _young(1.0e6),
@@ -93,6 +98,31 @@ MATERIAL_FIELDS: dict[str, dict[str, FieldSpec]] = {
             "Pa s", 0.0, 1.0e6, 10.0, "viscosity", "Stress over the yield stress per rate of shear."
         ),
     },
+    "snow": {
+        "density": _density(400.0),
+        "youngs_modulus": _young(1.4e5),
+        "poissons_ratio": _poisson(0.2),
+        "critical_compression": FieldSpec(
+            "1", 0.0, 0.5, 0.025, "critical compression", "Compression at which it packs for good."
+        ),
+        "critical_stretch": FieldSpec(
+            "1", 0.0, 0.5, 0.0075, "critical stretch", "Stretch at which it crumbles."
+        ),
+        "hardening": FieldSpec(
+            "1", 0.0, 30.0, 10.0, "hardening", "How fast packing stiffens it (an exponent)."
+        ),
+    },
+    "clay": {
+        "density": _density(1700.0),
+        "youngs_modulus": _young(2.0e5),
+        "poissons_ratio": _poisson(0.35),
+        "yield_stress": FieldSpec(
+            "Pa", 0.0, 1.0e12, 2.0e3, "yield stress", "Stress (von Mises) above which it flows."
+        ),
+        "hardening_modulus": FieldSpec(
+            "Pa", 0.0, 1.0e12, 1.0e4, "hardening", "Rise of the yield stress per plastic strain."
+        ),
+    },
 }
 """model -> field -> spec. Validation, the material panel, documents and the schema read this."""
 
@@ -100,7 +130,15 @@ MATERIAL_NUMBERS = tuple(
     dict.fromkeys(name for specs in MATERIAL_FIELDS.values() for name in specs)
 )
 
-_MODEL_COLORS = {"liquid": "#2a8fe6", "elastic": "#00b296", "sand": "#f5e3a0", "visco": "#6f36cf"}
+_MODEL_COLORS = {
+    "liquid": "#2a8fe6",
+    "elastic": "#00b296",
+    "neo_hookean": "#d2427d",
+    "sand": "#f5e3a0",
+    "visco": "#6f36cf",
+    "snow": "#eef4fb",
+    "clay": "#b5623c",
+}
 
 
 class Material(Part):
@@ -122,6 +160,10 @@ class Material(Part):
     friction_angle: float | None = key(None, always=True)
     cohesion: float | None = key(None, always=True)
     yield_stress: float | None = key(None, always=True)
+    critical_compression: float | None = key(None, always=True)
+    critical_stretch: float | None = key(None, always=True)
+    hardening: float | None = key(None, always=True)
+    hardening_modulus: float | None = key(None, always=True)
 
     @field_validator("color", mode="before")
     @classmethod

@@ -52,7 +52,7 @@ class Frame:
     points: (n, 3) float32: x [m], y [m] and 32 bits: bits 0-7 the material index (255: no particle
         here), bits 8-23 the value of the view (0..65535 over `view_range`), bits 24-31 the grain
     palette: (k, 3) float32 linear rgb 0..1, one colour a material
-    models: k material models: "liquid", "elastic", "sand" or "visco"
+    models: k material models: "liquid", "elastic", "sand", ...
     shapes: the shapes to draw, lowest first
     domain: (width, height) [m]; the lower left corner is the origin
     edges: (left, right, bottom, top), each "stick", "slip", "open" or a Coulomb coefficient

@@ -39,7 +39,15 @@ SHADOW_OFFSET = (4.0, -6.0)  # [window points], y up
 GRAIN_RADIUS = 0.56  # of a grain of sand, in particle distances
 
 # How wet the surface of a model looks: 0 dull with a dark outline, 1 glossy with a bright rim.
-WETNESS = {"liquid": 1.0, "visco": 0.62, "elastic": 0.25, "sand": 0.0}
+WETNESS = {
+    "liquid": 1.0,
+    "visco": 0.62,
+    "clay": 0.4,
+    "neo_hookean": 0.35,
+    "elastic": 0.25,
+    "snow": 0.1,
+    "sand": 0.0,
+}
 UNITS = 4  # texture units in use
 SOFTWARE = ("llvmpipe", "softpipe", "swrast", "swiftshader", "gdi generic")
 

@@ -20,6 +20,7 @@ class Digest:
     def __init__(self, state):
         self.state = state
         self.fields = list(state.arrays.items())
+        self.particle_fields = list(state.arrays).index("free_slots")
         self.sums = ti.field(ti.i32, (len(self.fields), 2))
 
     @ti.func
@@ -54,12 +55,13 @@ class Digest:
             for place in ti.static(range(len(self.fields))):
                 if ti.static(self.fields[place][0] == "free_slots"):
                     # The stack's bottom still lists unused slots; used ones lie in its upper part.
-                    place_of_slot = self.state.capacity - 1 - particle
+                    capacity = self.state.integers[ti.static(integer_index("capacity"))]
+                    place_of_slot = capacity - 1 - particle
                     self.absorb_entry(place, self.state.free_slots, place_of_slot)
-                elif ti.static(self.fields[place][1].shape == (self.state.capacity,)):
+                elif ti.static(place < self.particle_fields):
                     self.absorb_entry(place, ti.static(self.fields[place][1]), particle)
         for place in ti.static(range(len(self.fields))):
-            if ti.static(self.fields[place][1].shape != (self.state.capacity,)):
+            if ti.static(place > self.particle_fields):
                 for index in range(ti.static(self.fields[place][1].shape[0])):
                     self.absorb_entry(place, ti.static(self.fields[place][1]), index)
 

@@ -34,6 +34,7 @@ class Population:
         self.total = ti.field(ti.i32, ())
         self.allowed = ti.field(ti.i32, ())
         self.first_rank = ti.field(ti.i32, ())
+        self.budget = ti.field(ti.i32, ())
         self.axis_sites = ti.field(ti.i32, ())
 
     @ti.func
@@ -102,9 +103,8 @@ class Population:
         material: ti.i32,
         vx: ti.f32,
         vy: ti.f32,
-        budget: ti.i32,
     ):
-        """Create particles on the ranked sites, `budget` of them at the most.
+        """Create particles on the ranked sites, what is left of the budget at the most.
 
         vx, vy [cells/substep]. Where there are more sites than the budget, the run of ranks starts
         at a place that changes from tick to tick, or the lower left would be favoured.
@@ -113,7 +113,8 @@ class Population:
             tick = self.state.integers[ti.static(integer_index("tick"))]
             seed = self.state.integers[ti.static(integer_index("seed"))]
             free = self.state.integers[ti.static(integer_index("free_count"))]
-            wanted = ti.min(self.total[None], budget)
+            wanted = ti.min(self.total[None], self.budget[None])
+            self.budget[None] -= wanted
             self.allowed[None] = ti.min(wanted, free)
             start = ti.cast(noise(seed, tick, material) * self.total[None], ti.i32)
             self.first_rank[None] = ti.min(start, ti.max(self.total[None] - 1, 0))

@@ -110,7 +110,16 @@ class Solver:
         nx, ny = scene.domain.cells
         across, _up = tiles_for((nx, ny))
         grid, substep, solver = self.grid, self.substep, scene.solver
-        for field in (grid.mass, grid.volume, grid.momentum, grid.tile_touched, grid.active_count):
+        # The next substep clears the tiles that the last one touched, and now nobody knows which.
+        for field in (
+            grid.mass,
+            grid.volume,
+            grid.liquid_volume,
+            grid.liquid_excess,
+            grid.momentum,
+            grid.tile_touched,
+            grid.active_count,
+        ):
             field.fill(0)
         grid.tiles_across[None] = across
         self.acceleration = Acceleration(1 if solver.method == "explicit" else solver.rounds)
@@ -181,6 +190,7 @@ class Solver:
         self.state.free_slots.from_numpy(free_slots)
         integers = np.zeros(len(INTEGERS), np.int32)
         integers[integer_index("seed")] = np.uint32(seed & 0xFFFFFFFF).view(np.int32)
+        integers[integer_index("capacity")] = self.capacity
         integers[integer_index("high_water")] = made
         integers[integer_index("free_count")] = free
         integers[integer_index("emitted")] = made
@@ -252,11 +262,14 @@ class Solver:
         number = self.material_names.index(material)
         width = (right - left) * n
         band = max(MAX_SITES // (width * n), 1)
-        for first in range(bottom, top, band):
+        bands = list(range(bottom, top, band))
+        turn = self.ticks % len(bands)  # what one band uses up the next ones miss: take turns
+        self.population.budget[None] = budget
+        for first in bands[turn:] + bands[:turn]:
             height = (min(first + band, top) - first) * n
             start = ((left + MARGIN) * n, (first + MARGIN) * n)
             self.population.find_sites(row, *start, width, height)
-            self.population.fill_sites(*start, width, height, number, vx, vy, budget)
+            self.population.fill_sites(*start, width, height, number, vx, vy)
 
     # -- time --------------------------------------------------------------------------------------
 

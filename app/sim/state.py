@@ -25,6 +25,7 @@ COUNTERS = (
 INTEGERS = (
     "tick",
     "seed",
+    "capacity",
     "high_water",
     "free_count",
     "emitted",
@@ -47,6 +48,9 @@ MATERIAL_PARAMETERS = (
     "yield_strain",
     "friction_slope",
     "cohesion_strain",
+    "compression",
+    "stretch",
+    "hardening",
 )
 """Per record, in grid units: mass of a particle relative to a cell of the densest material; moduli
 over density and squared cell size [1/s^2]; viscosity likewise [1/s]; the rest without dimension."""

@@ -18,9 +18,11 @@ from app.sim.grid import (
     fixed_point,
 )
 from app.sim.linear import diagonal, signed_svd
-from app.sim.materials import LIQUID, SAND, VISCO
+from app.sim.materials import CLAY, LIQUID, SAND, SNOW, VISCO
+from app.sim.materials.clay import clay_return_map
 from app.sim.materials.liquid import liquid_return_map, liquid_spray_gradient
 from app.sim.materials.sand import sand_return_map
+from app.sim.materials.snow import snow_return_map
 from app.sim.materials.visco import visco_return_map
 from app.sim.policies import CLASSIC, EXPLICIT
 from app.sim.policies.classic import classic_gradient
@@ -136,7 +138,11 @@ class Substep:
 
     @ti.kernel
     def bin_particles(self):
-        """Clear the nodes of the last substep and list the tiles that matter touches now."""
+        """Clear the nodes of the last substep and list the tiles that matter touches now.
+
+        What is no number leaves here, before its place is used as an index and its momentum reaches
+        its neighbours.
+        """
         for t in range(self.grid.active_count[None] * NODES_PER_TILE):
             node = self.active_node(t)
             self.grid.mass[node] = 0
@@ -148,10 +154,29 @@ class Substep:
         for _ in range(1):
             self.grid.active_count[None] = 0
         for particle in range(self.work[None]):
+            if self.state.status[particle] == LIVE and not self.is_finite(particle):
+                self.count("nonfinite_removed", 1)
+                self.expel(particle)
             if self.state.status[particle] == LIVE:
                 base = bspline_cell(self.state.x[particle]) - 1
                 for corner in ti.static(((0, 0), (2, 0), (0, 2), (2, 2))):
                     self.touch(base + tm.ivec2(corner[0], corner[1]))
+
+    @ti.func
+    def is_finite(self, particle):
+        """Whether all that a particle carries is finite, and far from the end of the range."""
+        size = ti.abs(self.state.x[particle]).sum()
+        size += ti.abs(self.state.displacement[particle]).sum()
+        size += ti.abs(self.state.displacement_gradient[particle]).sum()
+        size += ti.abs(self.state.deformation_gradient[particle]).sum()
+        size += ti.abs(self.state.volume_ratio[particle]) + ti.abs(self.state.plastic[particle])
+        return size < 1e30
+
+    @ti.func
+    def expel(self, particle):
+        """Mark a live particle as leaving; its slot is freed at the end of the tick."""
+        self.state.status[particle] = LEAVING
+        self.state.integers[ti.static(integer_index("leaving"))] += 1
 
     @ti.kernel
     def push_and_scatter_mass(self):
@@ -250,7 +275,9 @@ class Substep:
             target = compliant_impulse(model, p, gradient, deformation, ratio, plastic, dt)
             step = 1.0
             if self.method[None] != EXPLICIT:
-                reach = ti.max(1.0 + compliant_stiffness(model, p, dt), self.chebyshev_reach[None])
+                reach = ti.max(
+                    1.0 + compliant_stiffness(model, p, plastic, dt), self.chebyshev_reach[None]
+                )
                 step = self.chebyshev_share[None] / reach
             current = self.impulse[particle]
             before = self.impulse_before[particle]
@@ -381,22 +408,29 @@ class Substep:
             self.state.displacement_gradient[particle] = liquid_spray_gradient(gradient, density)
         else:
             deformation = self.state.deformation_gradient[particle]
-            deformation += gradient @ deformation
-            if model == SAND:
-                deformation, debt = sand_return_map(
-                    deformation,
-                    self.state.plastic[particle],
-                    self.surroundings(particle).x,
-                    p[6],
-                    p[7],
-                )
-                self.state.plastic[particle] = debt
-            elif model == VISCO:
-                density = self.surroundings(particle).x
-                deformation = visco_return_map(
-                    deformation, density, p[1], p[5], p[4], self.dt[None]
-                )
+            deformation, plastic = self.returned(
+                particle, model, p, deformation + gradient @ deformation
+            )
+            self.state.plastic[particle] = plastic
             self.state.deformation_gradient[particle] = self.guard_stretch(deformation)
+
+    @ti.func
+    def returned(self, particle, model, p, trial):
+        """Return mapping of a solid: its elastic deformation and its plastic scalar."""
+        deformation = trial
+        plastic = self.state.plastic[particle]
+        if model == SAND:
+            density = self.surroundings(particle).x
+            deformation, plastic = sand_return_map(trial, plastic, density, p[6], p[7])
+        elif model == VISCO:
+            density = self.surroundings(particle).x
+            deformation = visco_return_map(trial, density, p[1], p[5], p[4], self.dt[None])
+        elif model == SNOW:
+            deformation, plastic = snow_return_map(trial, plastic, p[8], p[9])
+        elif model == CLAY:
+            density = self.surroundings(particle).x
+            deformation, plastic = clay_return_map(trial, plastic, density, p[5], p[10])
+        return deformation, plastic
 
     @ti.func
     def guard_stretch(self, deformation):
@@ -448,8 +482,7 @@ class Substep:
             gone = True
             self.count("nonfinite_removed", 1)
         if gone:
-            self.state.status[particle] = LEAVING
-            self.state.integers[ti.static(integer_index("leaving"))] += 1
+            self.expel(particle)
         else:
             bits = ti.bit_cast(rate, ti.i32)
             peak = ti.static(integer_index("peak_rate_bits"))

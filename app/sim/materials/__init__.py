@@ -9,8 +9,10 @@ MODELS gives the order in which records name them; `pack` turns a record into gr
 
 import math
 
-MODELS = ("liquid", "elastic", "sand", "visco")
-LIQUID, ELASTIC, SAND, VISCO = range(len(MODELS))
+from app.sim.state import MATERIAL_PARAMETERS
+
+MODELS = ("liquid", "elastic", "neo_hookean", "sand", "visco", "snow", "clay")
+LIQUID, ELASTIC, NEO_HOOKEAN, SAND, VISCO, SNOW, CLAY = range(len(MODELS))
 
 
 def pack(record, reference_density, particle_volume, cell):
@@ -20,21 +22,35 @@ def pack(record, reference_density, particle_volume, cell):
     [cells], cell [m].
     """
     scale = 1.0 / (record.density * cell * cell)
-    mass = particle_volume * record.density / reference_density
+    values = dict.fromkeys(MATERIAL_PARAMETERS, 0.0)
+    values["mass"] = particle_volume * record.density / reference_density
+    if record.viscosity is not None:
+        values["viscosity"] = record.viscosity * scale
     if record.model == "liquid":
-        return (mass, 0, 0, record.bulk_modulus * scale, record.viscosity * scale, 0, 0, 0)
+        values["bulk"] = record.bulk_modulus * scale
+    else:
+        _pack_solid(values, record, scale)
+    return tuple(values.values())
+
+
+def _pack_solid(values, record, scale):
     young, poisson = record.youngs_modulus, record.poissons_ratio
     mu = young / (2 * (1 + poisson))
     lam = young * poisson / ((1 + poisson) * (1 - 2 * poisson))
-    viscosity = yield_strain = slope = cohesion_strain = 0.0
-    if record.model == "visco":
+    values["mu"] = mu * scale
+    values["lam"] = lam * scale
+    if record.yield_stress is not None:
         # Mises: the Frobenius norm of the stress deviator is at most sqrt(2/3) of the yield stress.
-        yield_strain = math.sqrt(2 / 3) * record.yield_stress / (2 * mu)
-        viscosity = record.viscosity * scale
+        values["yield_strain"] = math.sqrt(2 / 3) * record.yield_stress / (2 * mu)
+    if record.model == "clay":
+        values["hardening"] = record.hardening_modulus / (3 * mu)
     if record.model == "sand":
         # Mohr-Coulomb in the plane, |tau_1 - tau_2| <= -(tau_1 + tau_2) sin(phi) + 2 c cos(phi),
         # written for Hencky strains: |dev e| <= slope * (-tr e) + cohesion_strain.
         phi = math.radians(record.friction_angle)
-        slope = math.sin(phi) * (mu + lam) / (math.sqrt(2) * mu)
-        cohesion_strain = record.cohesion * math.cos(phi) / (math.sqrt(2) * mu)
-    return (mass, mu * scale, lam * scale, 0, viscosity, yield_strain, slope, cohesion_strain)
+        values["friction_slope"] = math.sin(phi) * (mu + lam) / (math.sqrt(2) * mu)
+        values["cohesion_strain"] = record.cohesion * math.cos(phi) / (math.sqrt(2) * mu)
+    if record.model == "snow":
+        values["compression"] = record.critical_compression
+        values["stretch"] = record.critical_stretch
+        values["hardening"] = record.hardening

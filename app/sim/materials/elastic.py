@@ -1,4 +1,4 @@
-"""Fixed-corotated elastic solid."""
+"""Elastic solids: fixed corotated, and Neo-Hookean for large stretch."""
 
 import taichi as ti
 import taichi.math as tm
@@ -23,3 +23,14 @@ def elastic_kirchhoff_stress(trial, mu, lam):
     rotation = rotation_of(trial)
     shear = 2.0 * mu * (trial - rotation) @ trial.transpose()
     return shear + lam * (det - 1.0) * det * tm.mat2(1.0, 0.0, 0.0, 1.0)
+
+
+@ti.func
+def neo_hookean_kirchhoff_stress(trial, mu, lam):
+    """Bonet and Wood 2008, 6.4.3: tau = mu (F F^T - I) + lambda log(J) I [1/s^2].
+
+    The logarithm is finite only for J > 0; a collapsed or inverted particle feels J = 0.05.
+    """
+    log_volume = ti.log(ti.max(trial.determinant(), 0.05))
+    identity = tm.mat2(1.0, 0.0, 0.0, 1.0)
+    return mu * (trial @ trial.transpose() - identity) + lam * log_volume * identity

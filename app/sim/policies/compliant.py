@@ -18,10 +18,12 @@ With one round, a full step and nothing to accelerate, the same loop is explicit
 import taichi as ti
 import taichi.math as tm
 
-from app.sim.materials import ELASTIC, LIQUID, SAND
-from app.sim.materials.elastic import elastic_kirchhoff_stress
+from app.sim.materials import ELASTIC, LIQUID, NEO_HOOKEAN, SAND, SNOW, VISCO
+from app.sim.materials.clay import clay_kirchhoff_stress
+from app.sim.materials.elastic import elastic_kirchhoff_stress, neo_hookean_kirchhoff_stress
 from app.sim.materials.liquid import liquid_kirchhoff_stress
 from app.sim.materials.sand import sand_kirchhoff_stress
+from app.sim.materials.snow import snow_kirchhoff_stress, snow_stiffening
 from app.sim.materials.visco import visco_kirchhoff_stress
 
 DETERMINANT_FLOOR = 0.1
@@ -39,10 +41,16 @@ def compliant_impulse(model, p, gradient, deformation, volume_ratio, plastic, dt
         trial = deformation + gradient @ deformation
         if model == ELASTIC:
             stress = elastic_kirchhoff_stress(trial, p[1], p[2])
+        elif model == NEO_HOOKEAN:
+            stress = neo_hookean_kirchhoff_stress(trial, p[1], p[2])
         elif model == SAND:
             stress = sand_kirchhoff_stress(trial, plastic, p[1], p[2], p[6], p[7])
-        else:
+        elif model == VISCO:
             stress = visco_kirchhoff_stress(trial, p[1], p[2], p[5], p[4], dt)
+        elif model == SNOW:
+            stress = snow_kirchhoff_stress(trial, plastic, p[1], p[2], p[8], p[9], p[10])
+        else:
+            stress = clay_kirchhoff_stress(trial, plastic, p[1], p[2], p[5], p[10])
         step = identity + gradient
         det = ti.max(step.determinant(), DETERMINANT_FLOOR)
         pulled_back = tm.mat2(step[1, 1], -step[1, 0], -step[0, 1], step[0, 0]) / det
@@ -50,9 +58,11 @@ def compliant_impulse(model, p, gradient, deformation, volume_ratio, plastic, dt
 
 
 @ti.func
-def compliant_stiffness(model, p, dt):
+def compliant_stiffness(model, p, plastic, dt):
     """z of one particle: 4 dt^2 times its stiffest modulus over density, plus its viscosity."""
     z = 4.0 * dt * dt * (2.0 * p[1] + p[2] + p[3])
+    if model == SNOW:
+        z *= snow_stiffening(plastic, p[10])
     if model == LIQUID:
         z += 8.0 * dt * p[4]
     return z
