@@ -133,11 +133,11 @@ MATERIAL_NUMBERS = tuple(
 _MODEL_COLORS = {
     "liquid": "#2a8fe6",
     "elastic": "#00b296",
-    "neo_hookean": "#d2427d",
+    "neo_hookean": "#ba2978",
     "sand": "#f5e3a0",
     "visco": "#6f36cf",
-    "snow": "#eef4fb",
-    "clay": "#b5623c",
+    "snow": "#f2f8ff",
+    "clay": "#991f1a",
 }
 
 

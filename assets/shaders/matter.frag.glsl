@@ -26,6 +26,7 @@ void main() {
     float density = low.x;
     vec3 base = viridis(low.y / max(low.x, 1e-5));
     float wet = 0.25;
+    float foreign = 0.0;
 #else
 #ifdef WIDE
     vec4 high = texture(lanes_high, lane_at);
@@ -49,11 +50,12 @@ void main() {
     skin /= total;
     vec3 base = skin.rgb;
     float wet = skin.a;
+    float foreign = smoothstep(0.0, 0.5, 1.0 - top / max(density, 1e-4));
 #endif
 
     vec4 height = texture(relief, relief_at);
     // Grains are drawn singly, so their body keeps inside them; gaps deep in any body are closed.
-    float deep = smoothstep(0.55, 0.8, height.x);
+    float deep = smoothstep(0.5, 0.75, height.x);
     float threshold = settings.z * mix(1.4, 1.0, min(4.0 * wet, 1.0)) * (1.0 - 0.9 * deep);
     float slope = length(vec2(dFdx(density), dFdy(density)));
     float edge = clamp((density - threshold) / max(slope, 1e-4) + 0.5, 0.0, 1.0) *
@@ -68,6 +70,7 @@ void main() {
     // Dry matter has a dark inner outline, wet matter light along its rim, gloss and depth.
     float tint = (0.05 + 0.20 * wet) * (0.7 - depth);
     vec3 shaded = base * ((1.0 + 0.22 * light) * (1.0 + tint) * (1.0 - 0.2 * (1.0 - wet) * rim));
+    shaded *= 1.0 - (0.22 - 0.1 * wet) * foreign;  // a contour where materials touch
     shaded += (0.6 - 0.4 * base) * (0.55 * wet * wet * rim * (0.25 + 0.75 * max(normal.y, 0.0)));
     float gleam = max(dot(normal, HALFWAY), 0.0);
     gleam *= gleam;
