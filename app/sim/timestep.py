@@ -1,12 +1,13 @@
 """The adaptive time step: two limits, one ladder of substeps with hysteresis.
 
-Advective: dt <= dx / max_p(|v| + 1.5 dx |C|_F), from the state of the last tick. Acoustic:
-dt <= dx / c of the stiffest material present. The number of substeps climbs the ladder at once and
+Advective: dt <= dx / max_p(|v| + 1.5 dx |C|_F), from the state of the last tick and the speed that
+gravity will add in the next. Acoustic: dt <= dx / c of the stiffest material present. The number of substeps climbs the ladder at once and
 comes down one rung at a time after a calm spell, so it does not flicker. All of it is integers and
 state, decided on the device at the end of a tick: no frame waits for it and replay repeats it.
 """
 
 import taichi as ti
+import taichi.math as tm
 
 from app.sim.state import LIVE, MAX_MATERIALS, float_index, integer_index
 
@@ -31,6 +32,7 @@ class TimeStep:
         self.rungs = ti.field(ti.i32, len(LADDER) + 2)
         self.rung_count = ti.field(ti.i32, ())
         self.tick_dt = ti.field(ti.f32, ())
+        self.cell = ti.field(ti.f32, ())
         self.bind_acoustic = ti.field(ti.i32, ())
         self.speed_floor = ti.field(ti.f32, ())
         self.live = ti.field(ti.i32, MAX_MATERIALS)
@@ -46,6 +48,7 @@ class TimeStep:
             self.rungs[place] = rung
         self.rung_count[None] = len(rungs)
         self.tick_dt[None] = 1.0 / scene.solver.tick_rate
+        self.cell[None] = scene.domain.cell
         self.bind_acoustic[None] = int(scene.solver.acoustic == "bind")
         speeds = [shape.speed for shape in scene.shapes if shape.role == "emitter"]
         self.speed_floor[None] = max(speeds, default=0.0) / scene.domain.cell
@@ -79,7 +82,12 @@ class TimeStep:
                 acoustic = ti.max(acoustic, ti.sqrt(stiffest))
         self.advective_rate[None] = advective
         self.acoustic_rate[None] = acoustic
-        rate = advective
+        gravity = tm.vec2(
+            self.state.floats[ti.static(float_index("gravity_x"))],
+            self.state.floats[ti.static(float_index("gravity_y"))],
+        )
+        # Without what gravity adds, free fall would outrun its dt and be cut by the node's cap.
+        rate = advective + gravity.norm() * self.tick_dt[None] / self.cell[None]
         if self.bind_acoustic[None] == 1:
             rate = ti.max(rate, acoustic)
         required = ti.cast(ti.ceil(ti.min(rate * self.tick_dt[None], 1e6)), ti.i32)
