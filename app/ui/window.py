@@ -213,7 +213,7 @@ class Sandbox:
     ) -> None:
         """Show the first scene; while its kernels compile, a first picture says so."""
         self.arch = arch
-        self._splash("Preparing kernels; the first time this takes up to a minute")
+        self._splash(scene.name, "Compiling kernels: a few seconds, the first time up to a minute")
         self._begin(scene, path, seed=seed, replay=replay, record=record)
 
     def _begin(
@@ -458,7 +458,7 @@ class Sandbox:
         if self._visible:
             self._gui.render(imgui.get_draw_data())
 
-    def _splash(self, text: str) -> None:
+    def _splash(self, title: str, text: str) -> None:
         """Some frames of the first picture, so that it is on the screen before work begins."""
         from imgui_bundle import imgui
         from pyglet import gl
@@ -473,7 +473,7 @@ class Sandbox:
             width, height = self.window.get_size()
             gl.glClearColor(0.07, 0.09, 0.12, 1.0)
             gl.glClear(gl.GL_COLOR_BUFFER_BIT)
-            overlay.draw_splash("Matterbox", text, float(width), float(height), self.fonts)
+            overlay.draw_splash(title, text, float(width), float(height), self.fonts)
             imgui.render()
             self._gui.render(imgui.get_draw_data())
             self.window.flip()

@@ -156,7 +156,9 @@ def draw_help(bench: Workbench, area: Area, height: float, fonts: style.Fonts) -
     start, width = imgui.get_cursor_pos(), imgui.get_content_region_avail().x
     lowest = start.y
     left = ("Time", "Tools")
-    columns = (left, [group for group in keys.groups() if group not in left])
+    columns = [left, [group for group in keys.groups() if group not in left]]
+    if width < style.em(42.0):  # a narrow window: one column, which scrolls
+        columns = [keys.groups()]
     for index, column in enumerate(columns):
         imgui.set_cursor_pos((start.x + index * width * 0.52, start.y))
         imgui.begin_group()
@@ -231,20 +233,18 @@ def draw_splash(title: str, text: str, width: float, height: float, fonts: style
     draw = imgui.get_background_draw_list()
     top, bottom = style.u32(style.FIELD), style.u32(style.PANEL)
     draw.add_rect_filled_multi_color((0.0, 0.0), (width, height), top, top, bottom, bottom)
-    middle = (width / 2, height / 2)
-    imgui.push_font(fonts.bold, style.FONT_SIZE * 2.6)
-    extent = imgui.calc_text_size(title)
-    draw.add_text((middle[0] - extent.x / 2, middle[1] - extent.y), style.u32(style.TEXT), title)
-    imgui.pop_font()
-    line = middle[1] + style.em(0.9)
-    for index in range(3):
-        draw.add_circle_filled(
-            (middle[0] + (index - 1) * style.em(1.0), line),
-            style.em(0.2),
-            style.u32(style.ACCENT, (0.95, 0.6, 0.3)[index]),
-        )
-    extent = imgui.calc_text_size(text)
-    draw.add_text((middle[0] - extent.x / 2, line + style.em(1.2)), style.u32(style.DIM), text)
+    y = height / 2 - style.em(3.5)
+    for font, size, color, line, gap in (
+        (fonts.bold, 2.6, style.TEXT, "Matterbox", 0.7),
+        (fonts.regular, 1.25, style.ACCENT, title, 2.4),
+        (fonts.regular, 1.0, style.DIM, text, 0.0),
+    ):
+        imgui.push_font(font, style.FONT_SIZE * size)
+        extent = imgui.calc_text_size(line)
+        draw.add_text(((width - extent.x) / 2, y), style.u32(color), line)
+        y += extent.y
+        imgui.pop_font()
+        y += style.em(gap)
 
 
 def draw_closing_shade(width: float, height: float, text: str) -> None:
