@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from ctypes import byref, c_void_p
 from dataclasses import dataclass
 
@@ -170,12 +171,13 @@ class Renderer:
                 gl.glEnable(gl.GL_BLEND)
                 self._draw_shapes(frame, theme, shadows=True)
             gl.glEnable(gl.GL_BLEND)
-            self._cut_at_walls(frame)
+            # Discs reach beyond their particles, but nothing may show inside a closed wall.
+            self._cut(frame, [edge != "open" for edge in frame.edges])
             self._draw_matter(frame, theme, splat, relief, first, lanes, by_value)
             if not by_value and "sand" in frame.models[first : first + lanes]:
                 self._draw_grains(frame, splat, first, lanes)
-        gl.glDisable(gl.GL_SCISSOR_TEST)
         self._draw_shapes(frame, theme)
+        self._mesh.draw_border()
         if frame.ring is not None:
             self._draw_ring(frame, Ring(*frame.ring))
         self._leave_state()
@@ -232,17 +234,20 @@ class Renderer:
             self._target.bind()
         gl.glViewport(0, 0, width, height)
 
-    def _cut_at_walls(self, frame: Frame) -> None:
-        """Discs reach beyond their particles; nothing is drawn inside the domain's walls."""
-        width, height = self._viewport
-        low, high = frame.camera.world_to_pixel(np.array([(0.0, 0.0), frame.domain]))
-        left, right, bottom, top = (edge == "open" for edge in frame.edges)
-        x0 = 0 if left else min(max(round(low[0]), 0), width)
-        x1 = width if right else min(max(round(high[0]), 0), width)
-        y0 = 0 if bottom else min(max(round(low[1]), 0), height)
-        y1 = height if top else min(max(round(high[1]), 0), height)
+    def _cut(self, frame: Frame, sides: Sequence[bool]) -> None:
+        """Draw only within the domain's (left, right, bottom, top) sides that are set."""
+        (xmin, ymin), (xmax, ymax) = np.rint(
+            np.clip(
+                frame.camera.world_to_pixel(np.array([(0.0, 0.0), frame.domain])),
+                0,
+                self._viewport,
+            )
+        ).astype(int)
+        left, right, bottom, top = sides
+        xmin, xmax = (xmin if left else 0), (xmax if right else self._viewport[0])
+        ymin, ymax = (ymin if bottom else 0), (ymax if top else self._viewport[1])
         gl.glEnable(gl.GL_SCISSOR_TEST)
-        gl.glScissor(x0, y0, x1 - x0, y1 - y0)
+        gl.glScissor(int(xmin), int(ymin), int(xmax - xmin), int(ymax - ymin))
 
     def _leave_state(self) -> None:
         gl.glBindVertexArray(0)
@@ -423,6 +428,7 @@ class Renderer:
         self._points.draw()
 
     def _draw_shapes(self, frame: Frame, theme: Theme, *, shadows: bool = False) -> None:
+        """The shapes, or their shadows, as far as they lie in the domain."""
         camera = frame.camera
         self._shape.use(
             center=camera.center,
@@ -434,7 +440,9 @@ class Renderer:
             shift=np.array(SHADOW_OFFSET if shadows else (0.0, 0.0)) * frame.pixel_ratio,
             shadow=theme.shadow if shadows else (0.0, 0.0, 0.0, 0.0),
         )
-        self._mesh.draw()
+        self._cut(frame, (True, True, True, True))
+        self._mesh.draw_shapes()
+        gl.glDisable(gl.GL_SCISSOR_TEST)
 
     def _draw_ring(self, frame: Frame, ring: Ring) -> None:
         camera = frame.camera

@@ -42,6 +42,7 @@ class ShapeMesh:
     """A vertex buffer of all shapes of a frame. The context must be current."""
 
     def __init__(self) -> None:
+        self._border = 0  # corners of the border, which come first
         self._corners = 0
         self._key: tuple | None = None
         self._outlines: list[np.ndarray] = []
@@ -70,19 +71,26 @@ class ShapeMesh:
         same = key == self._key and all(map(np.array_equal, outlines, self._outlines))
         if same:
             return
-        corners = np.concatenate([_border(frame, theme), *shape_corners(frame, theme)])
+        border, shapes = _border(frame, theme), shape_corners(frame, theme)
+        corners = np.concatenate([border, *shapes])
         self._key = key
         self._outlines = [outline.copy() for outline in outlines]
+        self._border = len(border)
         self._corners = len(corners)
         gl.glBindBuffer(gl.GL_ARRAY_BUFFER, self._buffer)
         gl.glBufferData(
             gl.GL_ARRAY_BUFFER, corners.nbytes, corners.ctypes.data_as(c_void_p), gl.GL_STREAM_DRAW
         )
 
-    def draw(self) -> None:
-        """Draw everything with the current program."""
+    def draw_shapes(self) -> None:
+        """Draw the shapes with the current program."""
         gl.glBindVertexArray(self._array)
-        gl.glDrawArrays(gl.GL_TRIANGLES, 0, self._corners)
+        gl.glDrawArrays(gl.GL_TRIANGLES, self._border, self._corners - self._border)
+
+    def draw_border(self) -> None:
+        """Draw the domain's border with the current program."""
+        gl.glBindVertexArray(self._array)
+        gl.glDrawArrays(gl.GL_TRIANGLES, 0, self._border)
 
     def close(self) -> None:
         """Free the buffer; the context must be current."""

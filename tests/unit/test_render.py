@@ -70,8 +70,11 @@ def frame(points=(), colors=(RED,), models=None, camera=None, **changes):
 
 def picture(renderer, frame):
     """RGB of a frame, float, first row at the bottom, so that pixels index as the camera says."""
+    from app.render.opengl import gl
+
     renderer.draw(frame)
     pixels = renderer.read_pixels()
+    assert gl.glGetError() == 0, "OpenGL takes every call"
     assert pixels.dtype == np.uint8
     assert pixels.shape == (frame.camera.viewport[1], frame.camera.viewport[0], 4)
     assert (pixels[..., 3] == 255).all(), "pictures are opaque"
