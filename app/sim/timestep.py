@@ -1,9 +1,10 @@
 """The adaptive time step: two limits, one ladder of substeps with hysteresis.
 
 Advective: dt <= dx / max_p(|v| + 1.5 dx |C|_F), from the state of the last tick and the speed that
-gravity will add in the next. Acoustic: dt <= dx / c of the stiffest material present. The number of substeps climbs the ladder at once and
-comes down one rung at a time after a calm spell, so it does not flicker. All of it is integers and
-state, decided on the device at the end of a tick: no frame waits for it and replay repeats it.
+gravity will add in the next. Acoustic: dt <= dx / c of the stiffest material present. The number of
+substeps climbs the ladder at once and comes down one rung at a time after a calm spell, so it does
+not flicker. All of it is integers and state, decided on the device at the end of a tick: no frame
+waits for it and replay repeats it.
 """
 
 import taichi as ti
