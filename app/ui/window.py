@@ -26,6 +26,7 @@ from app.ui.workbench import Workbench
 
 WINDOW_SIZE = (1360, 820)  # at 96 dots per inch; smaller where the screen is
 MINIMUM_SIZE = (760, 480)
+TICK_BUDGET = 0.025  # [s]
 IDLE_AFTER = 2.0  # [s] without input while paused: then frames are drawn less often
 IDLE_RATE = 20.0  # [1/s]
 DEFAULT_RECORDING = "session.mbr"
@@ -155,12 +156,24 @@ class Sandbox:
 
     def __init__(self, *, record_path: Path | None = None):
         self.window = _open_window()
+        try:
+            self._furnish(record_path)
+        except BaseException:
+            self.window.close()
+            raise
+
+    def _furnish(self, record_path: Path | None) -> None:
+        """Everything that needs the window's OpenGL context."""
+        import pyglet
         from imgui_bundle import imgui
 
         from app.render import Camera, Renderer
         from app.ui import style
         from app.ui.imgui_bridge import ImguiBridge
 
+        # pyglet's own loop is not run, but what it does once is wanted: macOS brings the window to
+        # the front, Windows wakes up in time from short sleeps.
+        pyglet.app.platform_event_loop.start()
         self._imgui_context = imgui.create_context()
         io = imgui.get_io()
         io.set_ini_filename("")
@@ -197,6 +210,7 @@ class Sandbox:
         self._scene_entries: list | None = None
         self._last = time.perf_counter()
         self._last_input = self._last
+        self._draw_seconds = 0.0
         self._frame_times: list[float] = []
 
     # -- scenes ------------------------------------------------------------------------------------
@@ -281,7 +295,9 @@ class Sandbox:
                 break
             self._frame(start)
             if self._visible:
+                drawn = time.perf_counter()
                 self.window.flip()
+                self._draw_seconds += time.perf_counter() - drawn
             self._answer_requests()
             self._pace(start)
 
@@ -298,15 +314,25 @@ class Sandbox:
             bench.act(binding.action)
         self._panels()
         try:
-            ticks = bench.session.advance(0.0 if self._shade else seconds)
+            ticks = bench.session.advance(0.0 if self._shade else seconds, self._budget())
         except EventError as error:
             bench.say(str(error), "error")
             ticks = 0
         bench.after_ticks(ticks)
+        drawn = time.perf_counter()
         if self._visible:
             self._draw_scene()
         self._finish_gui()
+        self._draw_seconds = time.perf_counter() - drawn
         self.status_file.write(self, now)
+
+    def _budget(self) -> float:
+        """Wall time that ticks may take in this frame [s]: about what drawing takes.
+
+        Where drawing is slow (no graphics card), fewer frames with more ticks in each keep the
+        simulation's speed; where it is fast, ticks leave room for 30 frames a second.
+        """
+        return min(max(TICK_BUDGET, self._draw_seconds), 2.0 * TICK_BUDGET)
 
     def _lay_out(self) -> None:
         """Where the bars lie [window units], and what of the window they leave to the scene."""
@@ -532,9 +558,12 @@ class Sandbox:
                 saved = session.close()
                 session.simulation.close()
         finally:
+            import pyglet
+
             self.status_file.close()
             self.renderer.close()
             self.window.close()
+            pyglet.app.platform_event_loop.stop()
         return saved
 
 
