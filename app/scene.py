@@ -173,6 +173,9 @@ class Solver(Part):
     particles_per_cell: Annotated[
         whole(1, 25), WithJsonSchema({"type": "integer", "enum": [1, 4, 9, 16, 25]})
     ] = key(4, help="Particles in a filled cell.")
+    body_friction: real(0.0, 100.0, "") = key(
+        0.3, help="Friction coefficient between bodies of different groups."
+    )
     acoustic: Annotated[
         str, choice(("show", "bind")), WithJsonSchema({"enum": ["show", "bind"]})
     ] = key("show", help="Whether the acoustic limit is only shown, or also binds the substeps.")
@@ -256,6 +259,11 @@ class Scene(Part):
     def spacing(self) -> float:
         """Distance of neighbouring particles of a fill [m]."""
         return self.domain.cell / self.solver.axis
+
+    @property
+    def groups(self) -> int:
+        """Number of groups of bodies, each with a velocity field of its own."""
+        return 1 + max((shape.group or 0 for shape in self.shapes), default=0)
 
     def fills(self) -> tuple[Shape, ...]:
         """Its shapes of role "fill", in order."""

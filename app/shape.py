@@ -24,12 +24,14 @@ from app.scene_keys import (
     real,
     surface,
     text_of,
+    whole,
     wrong,
 )
 
 ROLES = ("fill", "emitter", "drain", "collider")
 KINDS = ("box", "circle", "capsule", "polygon", "half_plane")
 MAX_KEYFRAMES = 1024
+MAX_GROUPS = 4
 
 Role = Literal["fill", "emitter", "drain", "collider"]
 Kind = Literal["box", "circle", "capsule", "polygon", "half_plane"]
@@ -124,9 +126,10 @@ KIND_KEYS = {
 """kind -> the keys that only some kinds have; all of them are needed."""
 
 ROLE_KEYS: dict[str, dict[str, Any]] = {
-    "fill": {"material": ..., "velocity": (0.0, 0.0), "angular_velocity": 0.0},
+    "fill": {"material": ..., "group": 0, "velocity": (0.0, 0.0), "angular_velocity": 0.0},
     "emitter": {
         "material": ...,
+        "group": 0,
         "rate": ...,
         "speed": 0.0,
         "direction": (0.0, -1.0),
@@ -182,6 +185,12 @@ class Shape(Part):
     )
     material: text_of(64, empty=False) | None = key(
         None, help="fill and emitter: a declared material, or one of the library.", always=True
+    )
+    group: whole(0, MAX_GROUPS - 1) | None = key(
+        None,
+        help="fill and emitter: bodies of different groups touch and part, those of one group "
+        "stick where they meet.",
+        always=True,
     )
     velocity: Velocity | None = key(
         None, unit="m/s", help="fill: velocity at the start.", always=True

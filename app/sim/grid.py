@@ -26,24 +26,28 @@ def fixed_point(value):
 
 
 class Grid:
-    """Node accumulators and displacements for at most `tiles` tiles, laid out tile by tile."""
+    """Node accumulators and displacements for at most `tiles` tiles, laid out tile by tile.
 
-    def __init__(self, tiles):
+    Mass, momentum and displacement exist once for every group of bodies, `nodes` apart; a scene of
+    one group needs no mass moments, which only tell groups where the others are.
+    """
+
+    def __init__(self, tiles, groups):
         self.tiles = tiles
-        nodes = tiles * NODES_PER_TILE
-        self.mass = ti.field(ti.i32, nodes)
+        self.nodes = nodes = tiles * NODES_PER_TILE
+        self.mass = ti.field(ti.i32, nodes * groups)
+        self.mass_moment = ti.Vector.field(2, ti.i32, nodes * groups if groups > 1 else 1)
         self.volume = ti.field(ti.i32, nodes)
         self.liquid_volume = ti.field(ti.i32, nodes)
         self.liquid_excess = ti.field(ti.i32, nodes)
-        self.momentum = ti.Vector.field(2, ti.i32, nodes)
-        self.displacement = ti.Vector.field(2, ti.f32, nodes)
+        self.momentum = ti.Vector.field(2, ti.i32, nodes * groups)
+        self.displacement = ti.Vector.field(2, ti.f32, nodes * groups)
         self.open_share = ti.field(ti.f32, nodes)
         self.tile_touched = ti.field(ti.i32, tiles)
         self.active_tiles = ti.field(ti.i32, tiles)
         self.active_count = ti.field(ti.i32, ())
         self.tiles_across = ti.field(ti.i32, ())
-        self.nodes_x = ti.field(ti.i32, ())
-        self.nodes_y = ti.field(ti.i32, ())
+        self.groups = ti.field(ti.i32, ())
 
 
 def tiles_for(cells):

@@ -101,6 +101,7 @@ class Population:
         width: ti.i32,
         height: ti.i32,
         material: ti.i32,
+        group: ti.i32,
         vx: ti.f32,
         vy: ti.f32,
     ):
@@ -122,14 +123,14 @@ class Population:
                 place = ti.static(integer_index("capacity_reached"))
                 self.state.integers[place] += wanted - free
         for k in range(width * height):
-            self.fill_site(k, left, bottom, width, material, tm.vec2(vx, vy))
+            self.fill_site(k, left, bottom, width, material, group, tm.vec2(vx, vy))
         for _ in range(1):
             made = self.allowed[None]
             self.state.integers[ti.static(integer_index("free_count"))] -= made
             self.state.integers[ti.static(integer_index("emitted"))] += made
 
     @ti.func
-    def fill_site(self, k, left, bottom, width, material, velocity):
+    def fill_site(self, k, left, bottom, width, material, group, velocity):
         """Create the particle of one site if its rank is within the allowance."""
         total = self.total[None]
         if self.flags[k] == 1:
@@ -153,6 +154,7 @@ class Population:
                 self.state.deformation_gradient[slot] = tm.mat2(1.0, 0.0, 0.0, 1.0)
                 self.state.volume_ratio[slot] = 1.0
                 self.state.material[slot] = material
+                self.state.group[slot] = group
                 self.state.status[slot] = LIVE
                 place = ti.static(integer_index("high_water"))
                 if slot + 1 > self.state.integers[place]:
@@ -201,4 +203,5 @@ class Population:
         self.state.volume_ratio[particle] = 0.0
         self.state.plastic[particle] = 0.0
         self.state.material[particle] = 0
+        self.state.group[particle] = 0
         self.state.status[particle] = FREE

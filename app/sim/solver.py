@@ -35,20 +35,25 @@ UNLIMITED = (1 << 31) - 1
 
 @dataclass(frozen=True)
 class Layout:
-    """Room that a solver has: particle slots and grid tiles."""
+    """Room that a solver has: particle slots, grid tiles, groups of bodies."""
 
     capacity: int
     tiles: int
+    groups: int
 
     @classmethod
     def of(cls, scene):
         """The room that a scene needs, rounded up so that scenes of like size share a solver."""
         across, up = tiles_for(scene.domain.cells)
-        return cls(_rounded_up(scene.solver.capacity), _rounded_up(across * up))
+        return cls(_rounded_up(scene.solver.capacity), _rounded_up(across * up), scene.groups)
 
     def holds(self, other):
         """Whether a scene that needs `other` fits."""
-        return self.capacity >= other.capacity and self.tiles >= other.tiles
+        return (
+            self.capacity >= other.capacity
+            and self.tiles >= other.tiles
+            and self.groups >= other.groups
+        )
 
 
 def _rounded_up(count):
@@ -65,7 +70,7 @@ class Solver:
         self.on_host = on_host
         try:
             self.state = State(layout.capacity)
-            self.grid = Grid(layout.tiles)
+            self.grid = Grid(layout.tiles, layout.groups)
             self.shapes = ShapeTable()
             self.time_step = TimeStep(self.state)
             self.substep = Substep(self.state, self.grid, self.shapes, self.time_step)
@@ -113,6 +118,7 @@ class Solver:
         # The next substep clears the tiles that the last one touched, and now nobody knows which.
         for field in (
             grid.mass,
+            grid.mass_moment,
             grid.volume,
             grid.liquid_volume,
             grid.liquid_excess,
@@ -122,6 +128,8 @@ class Solver:
         ):
             field.fill(0)
         grid.tiles_across[None] = across
+        grid.groups[None] = scene.groups
+        substep.body_friction[None] = solver.body_friction
         self.acceleration = Acceleration(1 if solver.method == "explicit" else solver.rounds)
         substep.method[None] = METHODS.index(solver.method)
         substep.rounds[None] = self.acceleration.rounds
@@ -159,6 +167,7 @@ class Solver:
             "deformation_gradient": np.zeros((room, 2, 2), np.float32),
             "volume_ratio": np.zeros(room, np.float32),
             "material": np.zeros(room, np.int32),
+            "group": np.zeros(room, np.int32),
             "status": np.full(room, FREE, np.int32),
         }
         spacing = self.cell / math.isqrt(scene.solver.particles_per_cell)
@@ -181,6 +190,7 @@ class Solver:
             arrays["deformation_gradient"][part] = np.eye(2)
             arrays["volume_ratio"][part] = 1.0
             arrays["material"][part] = self.material_names.index(shape.material)
+            arrays["group"][part] = shape.group
             arrays["status"][part] = LIVE
         for name, values in arrays.items():
             self.state.arrays[name].from_numpy(values)
@@ -241,13 +251,13 @@ class Solver:
         """Fill the free space in a disc [m] with matter at rest."""
         self._set_brush(center, radius)
         reach = (center[0] - radius, center[1] - radius, center[0] + radius, center[1] + radius)
-        self._emit(BRUSH, reach, material, (0.0, 0.0), UNLIMITED)
+        self._emit(BRUSH, reach, material, 0, (0.0, 0.0), UNLIMITED)
 
     def _set_brush(self, center, radius):
         x, y = (c / self.cell + MARGIN for c in center)
         self.shapes.set_brush(x, y, radius / self.cell)
 
-    def _emit(self, row, reach, material, velocity, budget):
+    def _emit(self, row, reach, material, group, velocity, budget):
         """Emit into the free sites of a shape within `reach` (xmin, ymin, xmax, ymax) [m]."""
         nx, ny = self.scene.domain.cells
         left = max(math.floor(reach[0] / self.cell), 0)
@@ -269,7 +279,7 @@ class Solver:
             height = (min(first + band, top) - first) * n
             start = ((left + MARGIN) * n, (first + MARGIN) * n)
             self.population.find_sites(row, *start, width, height)
-            self.population.fill_sites(*start, width, height, number, vx, vy)
+            self.population.fill_sites(*start, width, height, number, group, vx, vy)
 
     # -- time --------------------------------------------------------------------------------------
 
@@ -312,7 +322,8 @@ class Solver:
             budget = math.floor(rate * (self.ticks + 1)) - math.floor(rate * self.ticks)
             if budget > 0:
                 velocity = [shape.speed * part for part in shape.direction]
-                self._emit(row, geometry.bounds(shape), shape.material, velocity, budget)
+                reach = geometry.bounds(shape)
+                self._emit(row, reach, shape.material, shape.group, velocity, budget)
 
     # -- reading -----------------------------------------------------------------------------------
 

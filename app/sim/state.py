@@ -74,6 +74,7 @@ class State:
         self.volume_ratio = ti.field(ti.f32, capacity)
         self.plastic = ti.field(ti.f32, capacity)
         self.material = ti.field(ti.i32, capacity)
+        self.group = ti.field(ti.i32, capacity)
         self.status = ti.field(ti.i32, capacity)
         self.free_slots = ti.field(ti.i32, capacity)
         self.integers = ti.field(ti.i32, len(INTEGERS))
@@ -92,6 +93,7 @@ class State:
             "volume_ratio": self.volume_ratio,
             "plastic": self.plastic,
             "material": self.material,
+            "group": self.group,
             "status": self.status,
             "free_slots": self.free_slots,
             "integers": self.integers,

@@ -7,6 +7,7 @@ gradients D = C dt. See docs/architecture.md for the loop and the papers behind 
 import taichi as ti
 import taichi.math as tm
 
+from app.sim.bodies import bodies_exchange
 from app.sim.bspline import bspline_cell, bspline_offset, bspline_weights
 from app.sim.grid import (
     MARGIN,
@@ -48,6 +49,7 @@ class Substep:
         self.grid = grid
         self.shapes = shapes
         self.work = ti.field(ti.i32, ())
+        self.body_friction = ti.field(ti.f32, ())
         self.dt = ti.field(ti.f32, ())
         self.rounds = ti.field(ti.i32, ())
         self.gravity = ti.Vector.field(2, ti.f32, ())
@@ -145,11 +147,11 @@ class Substep:
         """
         for t in range(self.grid.active_count[None] * NODES_PER_TILE):
             node = self.active_node(t)
-            self.grid.mass[node] = 0
+            for group in range(self.grid.groups[None]):
+                self.clear_field(self.in_group(node, group))
             self.grid.volume[node] = 0
             self.grid.liquid_volume[node] = 0
             self.grid.liquid_excess[node] = 0
-            self.grid.momentum[node] = tm.ivec2(0, 0)
             self.grid.tile_touched[node // NODES_PER_TILE] = 0
         for _ in range(1):
             self.grid.active_count[None] = 0
@@ -161,6 +163,19 @@ class Substep:
                 base = bspline_cell(self.state.x[particle]) - 1
                 for corner in ti.static(((0, 0), (2, 0), (0, 2), (2, 2))):
                     self.touch(base + tm.ivec2(corner[0], corner[1]))
+
+    @ti.func
+    def in_group(self, node, group):
+        """Index of a node in the fields of a group."""
+        return group * ti.static(self.grid.nodes) + node
+
+    @ti.func
+    def clear_field(self, place):
+        """Empty one group's accumulators at a node."""
+        self.grid.mass[place] = 0
+        self.grid.momentum[place] = tm.ivec2(0, 0)
+        if self.grid.groups[None] > 1:
+            self.grid.mass_moment[place] = tm.ivec2(0, 0)
 
     @ti.func
     def is_finite(self, particle):
@@ -201,15 +216,22 @@ class Substep:
         """Mass and rest volume to the grid; a liquid's also with its volume ratio less one."""
         x = self.state.x[particle]
         cell = bspline_cell(x)
-        w = bspline_weights(x - cell - 0.5)
+        r = x - cell - 0.5
+        w = bspline_weights(r)
         mass = self.parameters(particle)[0]
         volume = self.volume[None]
+        group = self.state.group[particle]
         liquid = self.state.material_model[self.state.material[particle]] == LIQUID
         excess = self.state.volume_ratio[particle] - 1.0
         for i, j in ti.static(ti.ndrange(3, 3)):
             weight = w[i, 0] * w[j, 1]
             node = self.node_of(cell + tm.ivec2(i - 1, j - 1))
-            self.grid.mass[node] += fixed_point(weight * mass)
+            place = self.in_group(node, group)
+            self.grid.mass[place] += fixed_point(weight * mass)
+            if self.grid.groups[None] > 1:
+                moment = -weight * mass * bspline_offset(i, j, r)
+                self.grid.mass_moment[place].x += fixed_point(moment.x)
+                self.grid.mass_moment[place].y += fixed_point(moment.y)
             self.grid.volume[node] += fixed_point(weight * volume)
             if liquid:
                 self.grid.liquid_volume[node] += fixed_point(weight * volume)
@@ -303,27 +325,64 @@ class Substep:
             clamped |= ti.cast((bounded != u).any(), ti.i32)
             momentum = w[i, 0] * w[j, 1] * mass * bounded
             node = self.node_of(cell + tm.ivec2(i - 1, j - 1))
-            self.grid.momentum[node].x += fixed_point(momentum.x)
-            self.grid.momentum[node].y += fixed_point(momentum.y)
+            place = self.in_group(node, self.state.group[particle])
+            self.grid.momentum[place].x += fixed_point(momentum.x)
+            self.grid.momentum[place].y += fixed_point(momentum.y)
         if clamped != 0:
             self.count("scatter_clamped", 1)
 
     @ti.func
     def solve_node(self, node):
-        """Displacement of one node: momentum over mass, then contact, then the cap of one cell.
+        """Displacements of one node: momentum over mass, contact of bodies, contact with solids."""
+        groups = self.grid.groups[None]
+        for group in range(groups):
+            self.free_displacement(self.in_group(node, group))
+        for first in range(groups - 1):
+            for second in range(first + 1, groups):
+                self.touch_bodies(self.in_group(node, first), self.in_group(node, second))
+        for group in range(groups):
+            self.stop_at_solids(node, self.in_group(node, group))
 
-        The momentum is consumed and zeroed here; this is its only reader, so the next round finds a
-        clean accumulator without a pass of its own.
-        """
-        mass = self.grid.mass[node]
+    @ti.func
+    def free_displacement(self, place):
+        """Momentum over mass. The momentum is consumed and zeroed: this is its only reader, so the
+        next round finds a clean accumulator without a pass of its own."""
+        mass = self.grid.mass[place]
         displacement = tm.vec2(0.0, 0.0)
         if mass != 0:
             if mass < 0 or mass > ti.static(int(NODE_MASS_LIMIT * SCALE)):
                 self.count("node_overfull", 1)
-            momentum = self.grid.momentum[node]
-            self.grid.momentum[node] = tm.ivec2(0, 0)
+            momentum = self.grid.momentum[place]
+            self.grid.momentum[place] = tm.ivec2(0, 0)
             displacement = tm.vec2(momentum.x, momentum.y) / ti.cast(mass, ti.f32)
+        self.grid.displacement[place] = displacement
+
+    @ti.func
+    def touch_bodies(self, first, second):
+        """Contact of two groups at a node that both have mass at."""
+        if self.grid.mass[first] != 0 and self.grid.mass[second] != 0:
+            first_mass = ti.cast(self.grid.mass[first], ti.f32)
+            second_mass = ti.cast(self.grid.mass[second], ti.f32)
+            first_moment = self.grid.mass_moment[first]
+            second_moment = self.grid.mass_moment[second]
+            between = tm.vec2(second_moment.x, second_moment.y) / second_mass
+            between -= tm.vec2(first_moment.x, first_moment.y) / first_mass
+            one, other = bodies_exchange(
+                self.grid.displacement[first],
+                self.grid.displacement[second],
+                second_mass / (first_mass + second_mass),
+                between,
+                self.body_friction[None],
+            )
+            self.grid.displacement[first] = one
+            self.grid.displacement[second] = other
+
+    @ti.func
+    def stop_at_solids(self, node, place):
+        """Contact with colliders and edges, then the cap of one cell."""
+        if self.grid.mass[place] != 0:
             point = self.point_of(node)
+            displacement = self.grid.displacement[place]
             displacement = self.shapes.resolve_colliders(point, displacement)
             displacement = self.shapes.resolve_edges(
                 point, displacement, self.lower[None], self.upper[None]
@@ -332,7 +391,7 @@ class Substep:
             if length > 1.0:
                 displacement /= length
                 self.count("node_displacement_capped", 1)
-        self.grid.displacement[node] = displacement
+            self.grid.displacement[place] = displacement
 
     @ti.func
     def gather(self, particle):
@@ -343,12 +402,10 @@ class Substep:
         w = bspline_weights(r)
         d = tm.vec2(0.0, 0.0)
         moment = tm.mat2(0.0, 0.0, 0.0, 0.0)
+        group = self.state.group[particle]
         for i, j in ti.static(ti.ndrange(3, 3)):
-            share = (
-                w[i, 0]
-                * w[j, 1]
-                * self.grid.displacement[self.node_of(cell + tm.ivec2(i - 1, j - 1))]
-            )
+            place = self.in_group(self.node_of(cell + tm.ivec2(i - 1, j - 1)), group)
+            share = w[i, 0] * w[j, 1] * self.grid.displacement[place]
             d += share
             moment += share.outer_product(bspline_offset(i, j, r))
         self.state.displacement[particle] = d
