@@ -129,10 +129,9 @@ class Renderer:
         self._points = PointBuffer()
         self._mesh = ShapeMesh()
         self._splat = Program("splat")
-        self._density = Program("screen", "relief_density")
-        self._density_wide = Program("screen", "relief_density", "WIDE")
-        self._blur_rows = Program("screen", "relief_blur")
-        self._blur_columns = Program("screen", "relief_blur", "COLUMNS")
+        self._relief_rows = Program("screen", "relief_rows")
+        self._relief_rows_wide = Program("screen", "relief_rows", "WIDE")
+        self._relief_columns = Program("screen", "relief_columns")
         self._background = Program("background")
         self._matter = Program("matter")
         self._matter_wide = Program("matter", define="WIDE")
@@ -198,15 +197,10 @@ class Renderer:
 
     def close(self) -> None:
         """Free everything on the graphics card; the context must be current."""
-        for part in (
-            *(self._fine_lanes, self._fast_lanes, self._rows, self._relief, self._tiles),
-            *(self._points, self._mesh),
-            *(self._splat, self._density, self._density_wide, self._tile_finder),
-            *(self._blur_rows, self._blur_columns),
-            *(self._background, self._matter, self._matter_wide, self._value),
-            *(self._grain, self._shape, self._ring),
-        ):
-            part.close()
+        parts = (part for part in vars(self).values() if part is not self._target)
+        for part in parts:
+            if isinstance(part, Target | Program | PointBuffer | ShapeMesh):
+                part.close()
         gl.glDeleteVertexArrays(1, byref(self._empty))
 
     # State -------------------------------------------------------------------------------------
@@ -300,19 +294,20 @@ class Renderer:
         relief = _Relief.of(frame)
         used = np.array(relief.size)
         lane_size = np.array(self._lanes.size)
+        wide = lanes > 4 and not by_value
+        ratio = relief.shrink * splat.scale  # lane pixels per relief pixel
         for target in (self._rows, self._relief):
             target.resize(*relief.size)
-        texel = 1.0 / np.array(self._relief.size)
+        texel = 1.0 / np.array(self._rows.size)
+        offset = np.array(SHADOW_OFFSET) * frame.pixel_ratio / relief.shrink
 
+        self._rows.bind()
         gl.glViewport(0, 0, *relief.size)
-        self._relief.bind()
         self._lanes.sample(0)
-        wide = lanes > 4 and not by_value
-        density = self._density_wide if wide else self._density
-        ratio = relief.shrink * splat.scale  # lane pixels per relief pixel
-        density.use(
+        rows = self._relief_rows_wide if wide else self._relief_rows
+        rows.use(
             lanes_low=0,
-            lanes_high=1,
+            **({"lanes_high": 1} if wide else {}),
             lane_mask_low=(1.0, 0.0, 0.0, 0.0) if by_value else (1.0, 1.0, 1.0, 1.0),
             taps=1 if ratio <= 3.0 else 2,
             lane_scale=ratio / lane_size,
@@ -321,28 +316,19 @@ class Renderer:
         )
         self._fill_screen()
 
-        self._tiles.resize(*relief.tiles)
-        self._tiles.bind()
-        self._relief.sample(0)
-        gl.glViewport(0, 0, *relief.tiles)
-        offset = np.array(SHADOW_OFFSET) * frame.pixel_ratio / relief.shrink
-        self._tile_finder.use(
-            source=0,
-            last=used - 1,
-            texel=texel,
-            shadow_offset=np.copysign(np.ceil(np.abs(offset)), offset),
+        self._relief.bind()
+        self._rows.sample(0)
+        self._relief_columns.use(
+            rows=0, texel=texel, last=(used - 0.5) * texel, shadow_offset=offset
         )
         self._fill_screen()
 
-        gl.glViewport(0, 0, *relief.size)
-        for source, target, blur in (
-            (self._relief, self._rows, self._blur_rows),
-            (self._rows, self._relief, self._blur_columns),
-        ):
-            target.bind()
-            source.sample(0)
-            blur.use(source=0, texel=texel, shadow_offset=offset, last=(used - 0.5) * texel)
-            self._fill_screen()
+        self._tiles.resize(*relief.tiles)
+        self._tiles.bind()
+        gl.glViewport(0, 0, *relief.tiles)
+        self._relief.sample(0)
+        self._tile_finder.use(relief=0, last=used - 1, texel=1.0 / np.array(self._relief.size))
+        self._fill_screen()
         return relief
 
     def _draw_background(self, frame: Frame, theme: Theme) -> None:

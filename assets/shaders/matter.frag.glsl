@@ -59,7 +59,7 @@ void main() {
     float threshold = settings.z * mix(1.4, 1.0, min(4.0 * wet, 1.0)) * (1.0 - 0.9 * deep);
     float slope = length(vec2(dFdx(density), dFdy(density)));
     float edge = clamp((density - threshold) / max(slope, 1e-4) + 0.5, 0.0, 1.0) *
-                 mix(settings.w, 1.0, smoothstep(0.05, 0.35, height.x));
+                 mix(settings.w, 1.0, smoothstep(0.02, 0.12, height.x));
     float coverage = mix(edge, max(min(density, 1.0), deep), settings.x);
 
     vec3 normal = normalize(vec3(-2.4 * height.yz, 1.0));
