@@ -535,6 +535,14 @@ def test_the_help_lists_every_binding_and_gesture():
     assert {gesture.gesture for gesture in keys.GESTURES} <= set(chords)
 
 
+def test_the_document_lists_the_same_keys():
+    text = (Path(__file__).parents[2] / "docs" / "window.md").read_text(encoding="utf-8")
+    for group in keys.groups():
+        for chords, meaning in keys.help_lines(group):
+            line = " ".join(f"`{chord}`" for chord in chords)
+            assert f"| {line} | {meaning} |" in text
+
+
 def test_a_held_key_repeats_after_a_while_and_stops_with_its_release():
     held = keys.HeldKeys()
     step = keys.find(key.PERIOD, frozenset())
