@@ -13,8 +13,8 @@ MARGIN = 4
 """Cells of grid around the domain: a particle may lie a cell outside and still find its nodes."""
 
 SCALE = 1 << 24
-SCATTER_LIMIT = 4.0
-"""Bound of |d + D o| [cells/substep] that one particle may hand to a node."""
+SCATTER_LIMIT = 8.0
+"""Bound of each component of d + A o [cells/substep] that one particle may hand to a node."""
 NODE_MASS_LIMIT = (1 << 31) / SCALE / SCATTER_LIMIT - 1.0
 """Mass up to which a node's momentum, at the scatter limit, is sure to fit 32 bits."""
 
