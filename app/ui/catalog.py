@@ -1,4 +1,4 @@
-"""The scenes that the menu offers: the shipped ones, and those beside the one that is open."""
+"""The scenes that the menu offers: those beside the one that is open, and the shipped ones."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ class SceneEntry:
 
 
 def entries(current: Path | None) -> list[SceneEntry]:
-    """Shipped scenes first, then the scene files of the current scene's folder."""
+    """Scene files beside the current scene, if that is a user's; then the shipped scenes."""
     from app.scene import list_scenes
 
     shipped = [Path(path).resolve() for path in list_scenes()]
-    listed = [read_entry(path, shipped=True) for path in shipped]
+    listed = []
     if current is not None and current.parent.is_dir():
         beside = (path.resolve() for path in sorted(current.parent.glob("*.toml")))
         own = [path for path in beside if path not in shipped]
         found = [read_entry(path, shipped=False) for path in own[:MAX_BESIDE]]
         # Other TOML files lie about in a folder; only what looks like a scene is offered.
-        listed += [entry for entry in found if entry.name or entry.path == current.resolve()]
+        listed = [entry for entry in found if entry.name or entry.path == current.resolve()]
+    listed += [read_entry(path, shipped=True) for path in shipped]
     return [
         entry if entry.name else SceneEntry(entry.path, entry.path.stem, "", entry.shipped)
         for entry in listed

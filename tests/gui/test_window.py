@@ -57,7 +57,7 @@ class Screen:
     def __init__(self):
         reader, writer = os.pipe()
         self.process = subprocess.Popen(
-            ["Xvfb", "-displayfd", str(writer), "-screen", "0", "1000x680x24", "-nolisten", "tcp"],
+            ["Xvfb", "-displayfd", str(writer), "-screen", "0", "840x560x24", "-nolisten", "tcp"],
             pass_fds=(writer,),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -324,10 +324,10 @@ def test_closing_while_recording_finishes_it_and_the_window_replays_it(open_wind
     window.drag(window.at(0.25, 0.45), window.at(0.3, 0.5), window.at(0.35, 0.55))
     window.key("h")
     window.wait(lambda s: not s["panels_shown"])
-    window.xdo("windowsize", window.window, 800, 520)
-    resized = window.wait(lambda s: s["window"] == [800, 520])
+    window.xdo("windowsize", window.window, 800, 500)
+    resized = window.wait(lambda s: s["window"] == [800, 500])
     left, top, right, bottom = resized["domain"]
-    assert 0 <= left < right <= 800 and 0 <= top < bottom <= 520
+    assert 0 <= left < right <= 800 and 0 <= top < bottom <= 500
     window.quit()
     assert not (scenes / "closed.mbr.part").exists()
     assert "push" in {event["kind"] for event in events(scenes / "closed.mbr")}

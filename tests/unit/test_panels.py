@@ -698,8 +698,8 @@ def test_the_catalogue_lists_broken_and_foreign_files_sensibly(tmp_path, monkeyp
     monkeypatch.setattr("app.scene.list_scenes", lambda: [shipped / "bad.toml"])
     entries = catalog.entries(good)
     assert [(e.name, e.description, e.shipped) for e in entries] == [
-        ("bad", "", True),
         ("Good", "Two lines", False),
+        ("bad", "", True),
     ]
     listed = catalog.entries(tmp_path / "broken.toml")
-    assert [e.name for e in listed] == ["bad", "broken", "Good"]
+    assert [e.name for e in listed] == ["broken", "Good", "bad"]

@@ -59,7 +59,6 @@ def _tool(name: str, label: str, size: tuple[float, float], *, chosen: bool) -> 
     color = style.u32(style.mix(style.TEXT, style.ACCENT, 0.35) if chosen else style.DIM)
     middle = (low.x + high.x) / 2
     icon = icons.TOOLS[name]
-    icon_size = imgui.get_font_size() * 1.15
     imgui.push_font(None, style.FONT_SIZE * 1.15)
     extent = imgui.calc_text_size(icon)
     draw.add_text((middle - extent.x / 2, low.y + style.em(0.38)), color, icon)
@@ -68,7 +67,6 @@ def _tool(name: str, label: str, size: tuple[float, float], *, chosen: bool) -> 
     extent = imgui.calc_text_size(label)
     draw.add_text((middle - extent.x / 2, high.y - extent.y - style.em(0.35)), color, label)
     imgui.pop_font()
-    del icon_size
     return pressed
 
 

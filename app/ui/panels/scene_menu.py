@@ -1,4 +1,4 @@
-"""The scene menu: every shipped scene with what it shows, and the user's own beside them."""
+"""The scene menu: every shipped scene with what it shows, after the user's own."""
 
 from __future__ import annotations
 
@@ -40,12 +40,15 @@ def draw(
     imgui.push_style_color(imgui.Col_.window_bg, style.CARD)
     imgui.push_style_var(imgui.StyleVar_.window_border_size, 1.0)
     imgui.begin("scene menu", None, FLAGS)
-    own_begun = False
+    mixed = len({entry.shipped for entry in entries}) == 2
+    before = None
     for entry in entries:
-        if not entry.shipped and not own_begun:
-            own_begun = True
-            imgui.dummy((0.0, style.em(0.2)))
-            imgui.text_colored(style.DIM, str(entry.path.parent))
+        if mixed and entry.shipped != before:
+            if before is not None:
+                imgui.dummy((0.0, style.em(0.3)))
+            before = entry.shipped
+            title = "Scenes of Matterbox" if entry.shipped else str(entry.path.parent)
+            imgui.text_colored(style.FAINT, title)
         if _row(entry, _same(entry.path, bench.scene_path), fonts):
             bench.open_scene(entry.path)
     away = imgui.is_mouse_clicked(imgui.MouseButton_.left) and not imgui.is_window_hovered(
