@@ -10,22 +10,18 @@ five times a second and in one piece: for scripts, continuous integration and ov
 
 from __future__ import annotations
 
-import os
-import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from app.errors import MatterboxError, RenderError
+from app.errors import MatterboxError
 from app.events import EventError
-from app.ui import keys
+from app.ui.display import imgui_renderer, open_window
+from app.ui.hands import Hands
 from app.ui.status_file import StatusFile
 from app.ui.view import Area, View
 from app.ui.workbench import Workbench
 
-WINDOW_SIZE = (1360, 820)  # at 96 dots per inch; smaller where the screen is
-MINIMUM_SIZE = (760, 480)
 TICK_BUDGET = 0.025  # [s]
 IDLE_AFTER = 2.0  # [s] without input while paused: then frames are drawn less often
 IDLE_RATE = 20.0  # [1/s]
@@ -79,83 +75,11 @@ def _scene_file(scene: str | Path, builtin: Any) -> Path:
     return builtin(str(scene)) if not path.suffix and not path.exists() else path
 
 
-def _open_window() -> Any:
-    """A pyglet window with an OpenGL 3.3 context, or RenderError in one sentence."""
-    import pyglet
-
-    pyglet.options.dpi_scaling = "scaled"
-    if "pyglet.gl" not in sys.modules:
-        pyglet.options.shadow_window = False
-    from app.render.opengl import display_answers
-
-    try:
-        if not display_answers() or pyglet.options.headless:
-            raise RenderError(
-                "there is no display to open a window on; 'matterbox simulate' plays a scene "
-                "without one"
-            )
-        import pyglet.window
-
-        config = pyglet.gl.Config(
-            double_buffer=True, major_version=3, minor_version=3, forward_compatible=True
-        )
-        screen = pyglet.display.get_display().get_default_screen()
-        scale = screen.get_scale() or 1.0
-        # The window's frame and the desktop's bars want some room too.
-        width = min(WINDOW_SIZE[0], int(screen.width / scale * 0.94))
-        height = min(WINDOW_SIZE[1], int(screen.height / scale * 0.88))
-        window = pyglet.window.Window(
-            width,
-            height,
-            caption="Matterbox",
-            resizable=True,
-            vsync=True,
-            config=config,
-            file_drops=True,
-        )
-    except RenderError:
-        raise
-    except Exception as error:
-        # pyglet, GLX, WGL and ctypes each raise their own kinds; none of them says what to do.
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise RenderError(
-            f"no window with OpenGL 3.3 could be opened ({reason}); install the graphics card's "
-            "driver, or play without a window: 'matterbox simulate'"
-        ) from error
-    info = window.context.get_info()
-    if not info.have_version(3, 3):
-        version = info.get_version_string()
-        window.close()
-        raise RenderError(
-            f"the display offers OpenGL {version}, the window needs 3.3; a newer graphics driver "
-            "would do, or play without a window: 'matterbox simulate'"
-        )
-    window.set_minimum_size(*(int(side * scale) for side in MINIMUM_SIZE))
-    return window
-
-
-def _imgui_renderer() -> Any:
-    """imgui_bundle's OpenGL renderer, told before its import which window system is there."""
-    if sys.platform.startswith("linux"):
-        # pyglet's windows are GLX's, under XWayland too; PyOpenGL would guess EGL from the session.
-        os.environ["PYOPENGL_PLATFORM"] = "glx"
-    import OpenGL
-
-    if "OpenGL.GL" not in sys.modules:
-        OpenGL.ERROR_CHECKING = False  # a check after every call costs more than the calls
-        OpenGL.ERROR_LOGGING = False
-    from imgui_bundle.python_backends.opengl_backend_programmable import (
-        ProgrammablePipelineRenderer,
-    )
-
-    return ProgrammablePipelineRenderer()
-
-
 class Sandbox:
     """The window with everything in it. `start` shows a scene, `run` plays until it is closed."""
 
     def __init__(self, *, record_path: Path | None = None):
-        self.window = _open_window()
+        self.window = open_window()
         try:
             self._furnish(record_path)
         except BaseException:
@@ -180,7 +104,7 @@ class Sandbox:
         io.set_log_filename("")
         # A slip in a panel is told on the console; it is not worth the user's world.
         io.config_error_recovery_enable_assert = False
-        self._gui = _imgui_renderer()
+        self._gui = imgui_renderer()
         self.fonts = style.Fonts()
         style.apply(self.window.scale)
         self.bridge = ImguiBridge(self.window, io)
@@ -198,14 +122,11 @@ class Sandbox:
             View(Camera(viewport=self.window.get_framebuffer_size())),
             record_path=record_path or Path(DEFAULT_RECORDING),
         )
-        self.held_keys = keys.HeldKeys()
+        self.hands = Hands(self.bench)
         self.status_file = StatusFile.from_environment()
         self.arch = "auto"
         self._visible = True
         self._closing = False
-        self._strokes: dict[str, Any] = {}
-        self._panning = ""
-        self._mouse = (0.0, 0.0)
         self._shade = ""
         self._scene_entries: list | None = None
         self._last = time.perf_counter()
@@ -259,7 +180,7 @@ class Sandbox:
             self.bench.say(notice, "warning")
         name = f"{scene.name} (replay)" if replay is not None else scene.name
         self.window.set_caption(f"{name} - Matterbox")
-        self._strokes.clear()
+        self.hands.let_go()
         self._last = time.perf_counter()
 
     def _open(self, path: Path) -> None:
@@ -307,11 +228,10 @@ class Sandbox:
         self._measure(now)
         self.bridge.begin_frame(seconds)
         self._lay_out()
-        for entry in self.bridge.take():
+        entries = self.bridge.take()
+        if entries:
             self._last_input = now
-            self._handle(entry, now)
-        for binding in self.held_keys.due(now):
-            bench.act(binding.action)
+        self.hands.take(entries, now, over_panel=self.bridge.captures_mouse)
         self._panels()
         try:
             ticks = bench.session.advance(0.0 if self._shade else seconds, self._budget())
@@ -356,76 +276,14 @@ class Sandbox:
         """Framebuffer pixel, y up -> ImGui's units, y down."""
         return (pixel[0] / self.pixel_ratio, self.size[1] - pixel[1] / self.pixel_ratio)
 
-    # -- input of the scene ------------------------------------------------------------------------
-
-    def _handle(self, entry: Any, now: float) -> None:
-        """One event that ImGui left over."""
-        bench = self.bench
-        bench.inverted = "Shift" in entry.modifiers
-        if entry.kind == "move":
-            self._move(entry)
-        elif entry.kind == "press":
-            self._press(entry)
-        elif entry.kind == "release":
-            self._release(entry.button)
-        elif entry.kind == "wheel":
-            if "Ctrl" in entry.modifiers:
-                bench.view.zoom(entry.dy, (entry.x, entry.y))
-            else:
-                bench.brush.resize(entry.dy)
-        elif entry.kind == "key_press":
-            binding = keys.find(entry.key, entry.modifiers)
-            if binding is not None:
-                self.held_keys.press(entry.key, binding, now)
-                bench.act(binding.action)
-        elif entry.kind == "key_release":
-            self.held_keys.release(entry.key)
-        elif entry.kind == "leave":
-            bench.cursor = None
-        elif entry.kind == "blur":
-            self.held_keys.clear()
-            bench.end_strokes()
-            self._strokes.clear()
-            self._panning = ""
-
-    def _move(self, entry: Any) -> None:
-        bench = self.bench
-        if self._panning:
-            bench.view.pan(entry.x - self._mouse[0], entry.y - self._mouse[1])
-        self._mouse = (entry.x, entry.y)
-        point = bench.view.world(entry.x, entry.y)
-        for stroke in self._strokes.values():
-            stroke.move(point)
-        over_scene = bool(self._strokes) or not self.bridge.captures_mouse
-        bench.cursor = point if over_scene else None
-
-    def _press(self, entry: Any) -> None:
-        self._mouse = (entry.x, entry.y)
-        if entry.button == "middle" or (entry.button == "left" and "Ctrl" in entry.modifiers):
-            self._panning = entry.button
-            return
-        point = self.bench.view.world(entry.x, entry.y)
-        stroke = self.bench.begin_stroke(point, erase=entry.button == "right")
-        if stroke is not None:
-            self._strokes[entry.button] = stroke
-
-    def _release(self, button: str) -> None:
-        if button == self._panning:
-            self._panning = ""
-        stroke = self._strokes.pop(button, None)
-        if stroke is not None:
-            stroke.release()
-
     # -- drawing -----------------------------------------------------------------------------------
 
     def _draw_scene(self) -> None:
         from app.render import Ring, frame_of
 
-        bench = self.bench
+        bench, tool = self.bench, self.hands.tool
         ring = None
-        if bench.cursor is not None and bench.editable and not self._panning:
-            erasing = "right" in self._strokes
-            tool = bench.tool if not erasing else _erase_tool()
+        if tool is not None:
             ring = Ring(bench.cursor, bench.brush.radius, tool.ring(bench.brush, bench.inverted))
         frame = frame_of(
             bench.session.simulation,
@@ -433,7 +291,7 @@ class Sandbox:
             ring=ring,
             pixel_ratio=self.window.scale,
         )
-        self.renderer.draw(replace(frame, ring=ring))
+        self.renderer.draw(frame)
 
     def _panels(self) -> None:
         from app.ui.panels import overlay, scene_menu, side_bar, status_line, tool_bar
@@ -474,8 +332,7 @@ class Sandbox:
         overlay.draw_notices(bench, self.area, height)
         if self._shade:
             overlay.draw_closing_shade(width, height, self._shade)
-        over_scene = bench.cursor is not None and bench.editable
-        self.bridge.show_cursor("CURSOR_CROSSHAIR" if over_scene else None)
+        self.bridge.show_cursor("CURSOR_CROSSHAIR" if self.hands.tool is not None else None)
 
     def _finish_gui(self) -> None:
         from imgui_bundle import imgui
@@ -565,9 +422,3 @@ class Sandbox:
             self.window.close()
             pyglet.app.platform_event_loop.stop()
         return saved
-
-
-def _erase_tool() -> Any:
-    from app.ui.tools import TOOLS
-
-    return TOOLS["erase"]

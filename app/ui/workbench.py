@@ -184,11 +184,6 @@ class Workbench:
         self.strokes.append(stroke)
         return stroke
 
-    def end_strokes(self) -> None:
-        """The focus left, or the scene changed: no release will come."""
-        for stroke in self.strokes:
-            stroke.release()
-
     @property
     def hand(self) -> Hand:
         solver, cell = self.scene.solver, self.scene.domain.cell

@@ -24,7 +24,7 @@ from app.errors import Fault, RecordingError, SceneError  # noqa: E402
 from app.render.camera import Camera  # noqa: E402
 from app.scene import MATERIAL_FIELDS, loads  # noqa: E402
 from app.simulation import MaterialStatus, Status  # noqa: E402
-from app.ui import catalog, keys, quantities, style  # noqa: E402
+from app.ui import catalog, keys, quantities, style, track  # noqa: E402
 from app.ui.panels import overlay, scene_menu, side_bar, status_line, tool_bar, widgets  # noqa: E402
 from app.ui.view import Area, View  # noqa: E402
 from app.ui.workbench import SPEEDS, Workbench, unused_path  # noqa: E402
@@ -669,14 +669,14 @@ def test_typed_quantities_are_understood_or_refused(text, unit, value):
 @pytest.mark.parametrize("model", MATERIAL_FIELDS)
 def test_sliders_cover_every_field_and_return_what_they_show(model):
     for spec in MATERIAL_FIELDS[model].values():
-        track = widgets.field_track(spec.minimum, spec.maximum, spec.default, spec.unit)
-        assert 0.0 <= track.fraction(spec.default) <= 1.0
+        line = track.field_track(spec.minimum, spec.maximum, spec.default, spec.unit)
+        assert 0.0 <= line.fraction(spec.default) <= 1.0
         for step in range(0, 101):
-            value = track.value(step / 100)
+            value = line.value(step / 100)
             assert spec.minimum <= value <= spec.maximum
-            assert track.value(track.fraction(value)) == pytest.approx(value, rel=0.02, abs=1e-9)
-        assert track.value(0.0) == pytest.approx(max(track.low, spec.minimum))
-        assert track.value(1.0) == pytest.approx(track.high, rel=0.01)
+            assert line.value(line.fraction(value)) == pytest.approx(value, rel=0.02, abs=1e-9)
+        assert line.value(0.0) == pytest.approx(max(line.low, spec.minimum))
+        assert line.value(1.0) == pytest.approx(line.high, rel=0.01)
 
 
 def test_a_recording_never_overwrites_another(tmp_path):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from imgui_bundle import imgui
 
 from app.ui import style
-from app.ui.panels.widgets import Track, dial, slider
+from app.ui.panels.widgets import dial, slider
+from app.ui.track import Track
 from app.ui.workbench import Workbench
 
 GRAVITY_REACH = 25.0  # [m/s^2] at the sliders' ends, or more where a scene starts with more

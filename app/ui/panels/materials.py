@@ -6,19 +6,20 @@ from imgui_bundle import imgui
 
 from app.scene import MATERIAL_FIELDS
 from app.ui import style
-from app.ui.panels.widgets import field_track, mark, slider, state
+from app.ui.panels.widgets import mark, slider, state
 from app.ui.quantities import grouped
+from app.ui.track import field_track
 from app.ui.workbench import Workbench
 
 
-def draw(bench: Workbench, fonts: style.Fonts) -> None:
+def draw(bench: Workbench) -> None:
     live = {entry.name: entry.live for entry in bench.status.materials}
     for name, material in bench.session.simulation.materials.items():
-        if _heading(name, material, live.get(name, 0), fonts):
+        if _heading(name, material, live.get(name, 0)):
             _record(bench, name, material)
 
 
-def _heading(name: str, material: object, live: int, fonts: style.Fonts) -> bool:
+def _heading(name: str, material: object, live: int) -> bool:
     width, height = imgui.get_content_region_avail().x, style.em(1.8)
     if imgui.invisible_button(f"material {name}", (width, height)):
         state.toggle(f"material.{name}")

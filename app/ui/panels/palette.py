@@ -6,13 +6,14 @@ from imgui_bundle import imgui
 
 from app.ui import keys, style
 from app.ui.panels import icons
-from app.ui.panels.widgets import Track, button, mark, slider, tip_with_key, tooltip
+from app.ui.panels.widgets import button, mark, slider, tip_with_key, tooltip
 from app.ui.tools import TOOLS
 from app.ui.tools.brush import PUSH_LIMITS
+from app.ui.track import Track
 from app.ui.workbench import Workbench
 
 
-def draw(bench: Workbench, fonts: style.Fonts) -> None:
+def draw(bench: Workbench) -> None:
     spacing = style.em(0.4)
     width = imgui.get_content_region_avail().x
     count = len(TOOLS)
@@ -48,7 +49,7 @@ def draw(bench: Workbench, fonts: style.Fonts) -> None:
         if acceleration is not None:
             brush.set_acceleration(acceleration)
     if bench.tool_name == "paint":
-        _swatches(bench, fonts)
+        _swatches(bench)
 
 
 def _tool(name: str, label: str, size: tuple[float, float], *, chosen: bool) -> bool:
@@ -70,7 +71,7 @@ def _tool(name: str, label: str, size: tuple[float, float], *, chosen: bool) -> 
     return pressed
 
 
-def _swatches(bench: Workbench, fonts: style.Fonts) -> None:
+def _swatches(bench: Workbench) -> None:
     """A chip of colour and a name for each material of the scene."""
     spacing = style.em(0.4)
     width = (imgui.get_content_region_avail().x - spacing) / 2

@@ -26,13 +26,13 @@ def draw(
     frozen = not bench.editable
     if frozen:
         imgui.begin_disabled()
-    palette.draw(bench, fonts)
+    palette.draw(bench)
     space()
     if section("environment", icons.ENVIRONMENT, "Environment"):
         environment.draw(bench)
         space()
     if section("materials", icons.MATERIALS, "Materials"):
-        materials.draw(bench, fonts)
+        materials.draw(bench)
         space()
     if frozen:
         imgui.end_disabled()

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from imgui_bundle import imgui
 
 from app.ui import style
-from app.ui.quantities import digits, parse, quantity, rounded, unit_text
+from app.ui.quantities import parse, quantity
+from app.ui.track import Track
 
-ZERO_PART = 0.05  # of a logarithmic slider that reaches zero: this much of its left end is zero
 LONG_PRESS = 0.25  # [s]
-ZERO_DECADES = 5.0  # and it shows this many decades below its upper end
 
 
 @dataclass
@@ -49,71 +48,6 @@ def mark(name: str) -> None:
     """Remember where the last item is."""
     low, high = imgui.get_item_rect_min(), imgui.get_item_rect_max()
     state.places[name] = (low.x, low.y, high.x, high.y)
-
-
-@dataclass(frozen=True)
-class Track:
-    """How a slider's length maps to values, linear or logarithmic, with zero at the left or not.
-
-    minimum, maximum: what may be set at all (typed); low, high: what the slider reaches.
-    """
-
-    low: float
-    high: float
-    minimum: float
-    maximum: float
-    logarithmic: bool = False
-    unit: str = field(default="")
-
-    def fraction(self, value: float) -> float:
-        """Place of a value on the slider, 0 to 1."""
-        if self.logarithmic:
-            low, start = self._log_low, self._log_start
-            if value <= 0.0 or value < 10**low * 0.999:
-                return 0.0
-            part = (math.log10(value) - low) / (math.log10(self.high) - low)
-            return min(start + part * (1.0 - start), 1.0)
-        return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
-
-    def value(self, fraction: float) -> float:
-        """Value at a place, to as many digits as a hand can tell apart."""
-        fraction = min(max(fraction, 0.0), 1.0)
-        if self.logarithmic:
-            low, start = self._log_low, self._log_start
-            if fraction < start or (start and fraction == 0.0):
-                return 0.0
-            part = (fraction - start) / (1.0 - start)
-            return self.clamp(rounded(10 ** (low + part * (math.log10(self.high) - low)), 3))
-        places = max(0, 3 - math.ceil(math.log10(self.high - self.low)))
-        return self.clamp(round(self.low + fraction * (self.high - self.low), places))
-
-    def clamp(self, value: float) -> float:
-        return min(max(value, self.minimum), self.maximum)
-
-    @property
-    def _log_low(self) -> float:
-        return math.log10(self.low if self.low > 0.0 else self.high) - (
-            0.0 if self.low > 0.0 else ZERO_DECADES
-        )
-
-    @property
-    def _log_start(self) -> float:
-        return 0.0 if self.low > 0.0 else ZERO_PART
-
-
-def field_track(minimum: float, maximum: float, usual: float, unit: str) -> Track:
-    """A track for a quantity that may lie in a wide range: the slider spans what makes sense.
-
-    A range over more than two decades gets a logarithmic slider around its `usual` value; typing
-    reaches the rest.
-    """
-    if minimum >= 0.0 and maximum > 100.0 * max(minimum, 1e-12) and maximum > 100.0:
-        if minimum > 0.0:
-            low = max(minimum, usual / 100.0)
-            return Track(low, min(maximum, usual * 100.0), minimum, maximum, True, unit)
-        high = min(maximum, 1000.0 * usual) if usual > 0.0 else min(maximum, 1.0e5)
-        return Track(0.0, high, minimum, maximum, True, unit)
-    return Track(minimum, maximum, minimum, maximum, False, unit)
 
 
 def slider(
@@ -344,16 +278,6 @@ def row(label: str, value: str, *, color: imgui.ImVec4 | None = None, tip: str =
     tooltip(tip)
 
 
-def chip(color: imgui.ImVec4, radius: float) -> None:
-    """A round sample of a material's colour, on the line's height."""
-    position = imgui.get_cursor_screen_pos()
-    height = imgui.get_text_line_height()
-    imgui.dummy((2 * radius, height))
-    center = (position.x + radius, position.y + height / 2)
-    draw = imgui.get_window_draw_list()
-    draw.add_circle_filled(center, radius, style.u32(color))
-
-
 def dial(
     name: str, vector: tuple[float, float], radius: float, reach: float
 ) -> tuple[float, float] | None:
@@ -402,9 +326,3 @@ def dial(
     if hovered or active:
         imgui.set_mouse_cursor(imgui.MouseCursor_.hand)
     return result
-
-
-def plain(value: float, unit: str = "") -> str:
-    """A value whose unit gets no prefix."""
-    text = unit_text(unit)
-    return f"{digits(value)} {text}".rstrip()
