@@ -3,9 +3,12 @@
 Every round scatters the inertial state of the substep's start plus a stress impulse S,
 m (d_0 + (D_0 + S) o_i), and moves S toward the impulse that belongs to the gathered gradient,
 
-    S_t(D) = -4 dt^2 / (rho dx^2) tau((I + D) F) (I + D)^-T,
+    S_t(D) = -4 dt^2 / (rho dx^2) sym(tau((I + D) F) (I + D)^-T),
 
-tau the Kirchhoff stress after return mapping. With z = 4 dt^2 H / (rho dx^2), H the stiffest
+tau the Kirchhoff stress after return mapping. Backward Euler has it without sym(), the symmetric
+part; but a force that points where matter will be turns its spin down by omega^2 dt a second (a
+jelly lost a third of it in three turns). A symmetric impulse has no torque where matter is, and
+angular momentum is conserved at any dt; the two differ by a term of first order in dt. With z = 4 dt^2 H / (rho dx^2), H the stiffest
 modulus (so z = 4 CFL^2), the linear problem has eigenvalues from 1 (smooth modes) to 1 + z
 (grid-scale modes); Chebyshev's semi-iteration (Golub and Varga 1961; Saad, Iterative Methods,
 12.3) damps all of them evenly. The recurrence's omegas depend on the number of rounds alone, so
@@ -54,7 +57,8 @@ def compliant_impulse(model, p, gradient, deformation, volume_ratio, plastic, dt
         step = identity + gradient
         det = ti.max(step.determinant(), DETERMINANT_FLOOR)
         pulled_back = tm.mat2(step[1, 1], -step[1, 0], -step[0, 1], step[0, 0]) / det
-    return -4.0 * dt * dt * (stress @ pulled_back)
+    impulse = stress @ pulled_back
+    return -2.0 * dt * dt * (impulse + impulse.transpose())
 
 
 @ti.func
