@@ -8,12 +8,13 @@ m (d_0 + (D_0 + S) o_i), and moves S toward the impulse that belongs to the gath
 tau the Kirchhoff stress after return mapping. Backward Euler has it without sym(), the symmetric
 part; but a force that points where matter will be turns its spin down by omega^2 dt a second (a
 jelly lost a third of it in three turns). A symmetric impulse has no torque where matter is, and
-angular momentum is conserved at any dt; the two differ by a term of first order in dt. With z = 4 dt^2 H / (rho dx^2), H the stiffest
-modulus (so z = 4 CFL^2), the linear problem has eigenvalues from 1 (smooth modes) to 1 + z
-(grid-scale modes); Chebyshev's semi-iteration (Golub and Varga 1961; Saad, Iterative Methods,
-12.3) damps all of them evenly. The recurrence's omegas depend on the number of rounds alone, so
-every particle takes the step of its own stiffness: that is Chebyshev preconditioned by the diagonal
-1 + z, whose eigenvalues stay within the interval where stiff and soft matter meet.
+angular momentum is conserved at any dt; the two differ by a term of first order in dt. With z = 4
+dt^2 H / (rho dx^2), H the stiffest modulus (so z = 4 CFL^2), the linear problem has eigenvalues
+from 1 (smooth modes) to 1 + z (grid-scale modes); Chebyshev's semi-iteration (Golub and Varga 1961;
+Saad, Iterative Methods, 12.3) damps all of them evenly. The recurrence's omegas depend on the
+number of rounds alone, so every particle takes the step of its own stiffness: that is Chebyshev
+preconditioned by the diagonal 1 + z, whose eigenvalues stay within the interval where stiff and
+soft matter meet.
 
 With one round, a full step and nothing to accelerate, the same loop is explicit MLS-MPM.
 """
