@@ -43,6 +43,7 @@ class Grid:
         self.momentum = ti.Vector.field(2, ti.i32, nodes * groups)
         self.displacement = ti.Vector.field(2, ti.f32, nodes * groups)
         self.open_share = ti.field(ti.f32, nodes)
+        self.solids_near = ti.field(ti.i32, nodes)
         self.tile_touched = ti.field(ti.i32, tiles)
         self.active_tiles = ti.field(ti.i32, tiles)
         self.active_count = ti.field(ti.i32, ())

@@ -21,6 +21,10 @@ SURFACE_SLACK = 0.25
 on a settled pool, 0.1 to 0.4; a density that ignored it would read the layer at a wall as
 squeezed."""
 
+REACH = 3.0
+"""Distance [cells] beyond which a solid cannot matter to a node: the displacement cap, the support
+of a spline, and some room for rounding."""
+
 STICK = -1.0
 OPEN = -2.0
 """Friction codes: a Coulomb coefficient from 0 (slip) up, or one of these."""
@@ -68,6 +72,7 @@ class ShapeTable:
         rows = MAX_SHAPES + 1
         self.kind = ti.field(ti.i32, rows)
         self.size = ti.Vector.field(2, ti.f32, rows)
+        self.bound = ti.field(ti.f32, rows)
         self.friction = ti.field(ti.f32, rows)
         self.vertex_count = ti.field(ti.i32, rows)
         self.vertices = ti.Vector.field(2, ti.f32, (rows, MAX_VERTICES))
@@ -89,6 +94,7 @@ class ShapeTable:
         rows = MAX_SHAPES + 1
         kind = np.zeros(rows, np.int32)
         size = np.zeros((rows, 2), np.float32)
+        bound = np.zeros(rows, np.float32)
         friction = np.zeros(rows, np.float32)
         count = np.zeros(rows, np.int32)
         vertices = np.zeros((rows, MAX_VERTICES, 2), np.float32)
@@ -103,12 +109,14 @@ class ShapeTable:
             elif shape.kind == "polygon":
                 count[row] = len(shape.points)
                 vertices[row, : count[row]] = np.asarray(shape.points) / self.cell
+            bound[row] = _bounding_radius(shape) / self.cell
             if shape.role == "collider":
                 friction[row] = friction_code(shape.friction)
         kind[BRUSH] = CIRCLE
         for field, values in (
             (self.kind, kind),
             (self.size, size),
+            (self.bound, bound),
             (self.friction, friction),
             (self.vertex_count, count),
             (self.vertices, vertices),
@@ -234,16 +242,34 @@ class ShapeTable:
         return found
 
     @ti.func
-    def resolve_colliders(self, point, displacement):
-        """Displacement of a node at `point` after contact with every collider, in scene order."""
-        result = displacement
+    def is_near(self, row, point):
+        """Whether a point may lie within REACH of a shape: a cheap test that never misses one."""
+        away = point - self.center[row]
+        step = self.step[row]
+        limit = self.bound[row] * (1.0 + ti.abs(step.z)) + REACH + step.xy.norm()
+        return away.dot(away) < limit * limit
+
+    @ti.func
+    def solids_near(self, point):
+        """Bits of the colliders that may touch a node in this substep; the last bit is for all
+        from the 31st on. Zero for most nodes, which then need not look at any."""
+        found = 0
         for k in range(self.collider_count[None]):
-            row = self.colliders[k]
-            gap, normal = self.distance(row, point)
-            # Nothing reaches further than the displacement cap within a substep.
-            if gap < 2.0 + self.step_at(row, point).norm():
-                step = self.step_at(row, point)
-                result = contact(result, gap, normal, step, self.friction[row])
+            if self.is_near(self.colliders[k], point):
+                found |= 1 << ti.min(k, 30)
+        return found
+
+    @ti.func
+    def resolve_colliders(self, point, displacement, near):
+        """Displacement of a node after contact with the colliders in `near`, in scene order."""
+        result = displacement
+        if near != 0:
+            for k in range(self.collider_count[None]):
+                if (near >> ti.min(k, 30)) & 1 == 1:
+                    row = self.colliders[k]
+                    gap, normal = self.distance(row, point)
+                    step = self.step_at(row, point)
+                    result = contact(result, gap, normal, step, self.friction[row])
         return result
 
     @ti.func
@@ -266,8 +292,9 @@ class ShapeTable:
         """
         share = 1.0
         for k in range(self.collider_count[None]):
-            gap, _normal = self.distance(self.colliders[k], point)
-            share *= support_above(gap + ti.static(SURFACE_SLACK))
+            if self.is_near(self.colliders[k], point):
+                gap, _normal = self.distance(self.colliders[k], point)
+                share *= support_above(gap + ti.static(SURFACE_SLACK))
         sides = (
             point.x - lower.x,
             upper.x - point.x,
@@ -278,6 +305,17 @@ class ShapeTable:
             if self.edge_friction[k] != OPEN:
                 share *= support_above(sides[k] + ti.static(SURFACE_SLACK))
         return share
+
+
+def _bounding_radius(shape):
+    """Radius [m] of a circle about the center that holds the shape, at any angle."""
+    if shape.kind == "box":
+        return math.hypot(*shape.half_size)
+    if shape.kind == "polygon":
+        return max(math.hypot(*point) for point in shape.points)
+    if shape.kind == "half_plane":
+        return 1e9
+    return (shape.half_length or 0.0) + shape.radius
 
 
 def _device_pose(shape, time, cell):

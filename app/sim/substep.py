@@ -203,8 +203,10 @@ class Substep:
         """
         for t in range(self.grid.active_count[None] * NODES_PER_TILE):
             node = self.active_node(t)
+            point = self.point_of(node)
+            self.grid.solids_near[node] = self.shapes.solids_near(point)
             self.grid.open_share[node] = self.shapes.open_share(
-                self.point_of(node), self.lower[None], self.upper[None]
+                point, self.lower[None], self.upper[None]
             )
         for particle in range(self.work[None]):
             if self.state.status[particle] == LIVE:
@@ -391,7 +393,9 @@ class Substep:
         if self.grid.mass[place] != 0:
             point = self.point_of(node)
             displacement = self.grid.displacement[place]
-            displacement = self.shapes.resolve_colliders(point, displacement)
+            displacement = self.shapes.resolve_colliders(
+                point, displacement, self.grid.solids_near[node]
+            )
             displacement = self.shapes.resolve_edges(
                 point, displacement, self.lower[None], self.upper[None]
             )
@@ -541,8 +545,9 @@ class Substep:
             or (edges[3] == OPEN and x.y > self.upper[None].y)
         )
         for k in range(self.shapes.drain_count[None]):
-            value, _normal = self.shapes.distance(self.shapes.drains[k], x)
-            gone = gone or value < 0.0
+            if self.shapes.is_near(self.shapes.drains[k], x):
+                value, _normal = self.shapes.distance(self.shapes.drains[k], x)
+                gone = gone or value < 0.0
         if not (rate < 1e30):
             gone = True
             self.count("nonfinite_removed", 1)
