@@ -64,8 +64,8 @@ def run_window(
         sandbox.run()
     finally:
         saved = sandbox.close()
-    if saved is not None:
-        print(f"Recording saved: {saved}")
+        if saved is not None:
+            print(f"Recording saved: {saved}")
     return 0
 
 
