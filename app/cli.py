@@ -193,8 +193,8 @@ def _play(
     session = Session(simulation)
     if record is not None:
         session.start_recording(record)
-        if session.recorder.notice:
-            _complain(session.recorder.notice)
+        if session.notice:
+            _complain(session.notice)
     try:
         with _Interruption() as interruption:
             seconds = _run_ticks(session, ticks, interruption, scene.name)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from app import fingerprint
 from app.errors import MatterboxError, RecordingError
 from app.events import Event, EventError, Restart
-from app.recording import Recorder, Replay
+from app.recording import Recorder, Replay, describe
 
 if TYPE_CHECKING:
     from app.simulation import Simulation
@@ -80,6 +80,12 @@ class Session:
             self._history = None
         # Of the sources as they are now, not as they may have been edited when R is pressed.
         fingerprint.code_hash()
+        if replay is not None:
+            differences = replay.header.differences(describe(simulation))
+            if differences:
+                self.notice = (
+                    f"recorded elsewhere, so other bits are no fault: {'; '.join(differences)}"
+                )
 
     # -- input ---------------------------------------------------------------------------------
 
@@ -203,11 +209,12 @@ class Session:
             self._recorder = Recorder(path, self.simulation)
             self._recording_start = self.simulation.steps
             self._pending.append(Restart())
-            return
-        self._recorder = Recorder(
-            path, self.simulation, history=self._history, start_step=self.step
-        )
-        self._recording_start = self._world_start
+        else:
+            self._recorder = Recorder(
+                path, self.simulation, history=self._history, start_step=self.step
+            )
+            self._recording_start = self._world_start
+        self.notice = self._recorder.notice or self.notice
 
     def stop_recording(self) -> Path | None:
         """End the recording; returns its file, or None when none was running.

@@ -259,6 +259,15 @@ def test_replay_latches_the_first_divergence(tmp_path):
     assert (replay.divergence.step, replay.divergence.field) == (4, "position")
 
 
+def test_replay_of_another_device_says_that_other_bits_are_no_fault(tmp_path):
+    path = recorded(tmp_path / "a.mbr")
+    assert Session(ToySimulation(), replay=Replay.read(path)).notice is None
+    other = ToySimulation()
+    other.device = "another processor"
+    notice = Session(other, replay=Replay.read(path)).notice
+    assert "no fault" in notice and "another processor here" in notice
+
+
 def test_recording_that_begins_late_replays_from_the_start(tmp_path):
     session = Session(ToySimulation(), clock=Clock())
     session.emit(paint(0.1))
