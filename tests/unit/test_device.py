@@ -145,6 +145,7 @@ def test_auto_says_what_looked_usable_and_failed():
 def test_an_arch_that_is_missing_is_one_sentence(arch, monkeypatch):
     gone = device.DeviceInfo(arch, "", "gpu", False, "its driver is on holiday")
     monkeypatch.setitem(device._ASK, arch, lambda: gone)
+    monkeypatch.setattr(device, "_running", None)  # another test may have started this arch
     with pytest.raises(device.DeviceError) as caught:
         device.start(arch)
     text = str(caught.value)
