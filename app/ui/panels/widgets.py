@@ -143,17 +143,18 @@ def _dragged(size: tuple[float, float], value: float, track: Track) -> float | N
         draw.push_clip_rect((left, low.y), (right, high.y), True)
         draw.add_rect_filled(low, high, style.u32(style.ACCENT, 0.42 if active else 0.26), rounding)
         draw.pop_clip_rect()
-    edge = min(max(filled, low.x + 1.0), high.x - 1.0)
-    draw.add_line(
-        (edge, low.y + 3.0), (edge, high.y - 3.0), style.u32(style.ACCENT, 0.9), style.em(0.11)
-    )
     text = quantity(shown, track.unit)
     extent = imgui.calc_text_size(text)
-    draw.add_text(
-        (high.x - extent.x - style.em(0.5), (low.y + high.y - extent.y) / 2),
-        style.u32(style.TEXT),
-        text,
-    )
+    text_left = high.x - extent.x - style.em(0.5)
+    edge = min(max(filled, low.x + 1.0), high.x - 1.0)
+    color, thickness = style.u32(style.ACCENT, 0.9), style.em(0.11)
+    if edge < text_left - style.em(0.2):
+        draw.add_line((edge, low.y + 3.0), (edge, high.y - 3.0), color, thickness)
+    else:  # the mark lies under the text: only its ends are drawn
+        part = style.em(0.3)
+        draw.add_line((edge, low.y + 1.0), (edge, low.y + part), color, thickness)
+        draw.add_line((edge, high.y - part), (edge, high.y - 1.0), color, thickness)
+    draw.add_text((text_left, (low.y + high.y - extent.y) / 2), style.u32(style.TEXT), text)
     return result
 
 
