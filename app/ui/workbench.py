@@ -15,6 +15,7 @@ from typing import Any
 
 from app.errors import MatterboxError, SceneError
 from app.events import Erase, Event, Paint, SetDamping, SetGravity, SetMaterial
+from app.recording import describe
 from app.ui.tools import TOOLS, Brush, Stroke, Tool
 from app.ui.tools.stroke import Hand, Point
 from app.ui.view import View
@@ -95,6 +96,7 @@ class Workbench:
     substep_history: deque = field(default_factory=lambda: deque(maxlen=HISTORY))
     recording_since: float = 0.0
     recording_path: Path | None = None
+    recorded_elsewhere: bool = False  # the replay is of another device or other code
     requests: list[tuple[str, Any]] = field(default_factory=list)  # for the window itself
     frames_per_second: float = 0.0
 
@@ -111,6 +113,9 @@ class Workbench:
         self.status = session.simulation.status()
         self._history_steps = session.simulation.steps
         session.held = self.held
+        self.recorded_elsewhere = session.replaying and bool(
+            session.replay.header.differences(describe(session.simulation))
+        )
         scene = session.simulation.scene
         self.brush.fit(scene.domain.size, scene.domain.cell, self.materials)
         self.view.show(scene.domain.size, scene.camera)
@@ -229,7 +234,7 @@ class Workbench:
         notice = getattr(self.session, "notice", None)
         if notice:
             self.session.notice = None
-            self.say(notice, "error")
+            self.say(notice, "warning")
         if self.recording_path is not None and not self.session.recording:
             self.recording_path = None
 

@@ -337,7 +337,9 @@ def test_a_replay_takes_no_edits(desk):
     assert desk.session.emitted == []
     assert desk.bench.begin_stroke((1.0, 0.5)) is None
     desk.session.replay.divergence = SimpleNamespace(step=6, field="x")
-    desk.frames(2)
+    for elsewhere in (False, True):
+        desk.bench.recorded_elsewhere = elsewhere
+        desk.frames(2)
 
 
 # -- buttons, menu, overlays -----------------------------------------------------------------------

@@ -41,7 +41,10 @@ def draw_badges(bench: Workbench, left: float, top: float) -> None:
         done = max(0, min(session.step, replay.last_step + 1))
         text = f"Replay  {grouped(done)} / {grouped(replay.last_step + 1)}"
         left = _pill(left, top, text, style.ACCENT, note=replay.path.name)
-        if replay.divergence is not None:
+        if replay.divergence is not None and bench.recorded_elsewhere:
+            text = f"Other bits from tick {replay.divergence.step} on: recorded elsewhere"
+            left = _pill(left, top, text, style.WARNING)
+        elif replay.divergence is not None:
             text = f"Diverged at tick {replay.divergence.step}: {replay.divergence.field}"
             left = _pill(left, top, text, style.BAD, filled=True)
         elif session.finished:
