@@ -114,6 +114,7 @@ class _Played:
     """What a headless run has come to."""
 
     def __init__(self, simulation: Simulation, seconds_per_tick: float):
+        from app.fingerprint import combined_digest
         from app.recording import aggregates_of
 
         self.code = 0
@@ -123,8 +124,8 @@ class _Played:
         self.device = simulation.device
         self.ticks = simulation.steps
         self.status = simulation.status()
-        self.digest = simulation.digest()
         self.digests = simulation.digests()
+        self.digest = combined_digest(self.digests)
         self.aggregates = aggregates_of(simulation)
         self.ms_per_tick = 1000.0 * seconds_per_tick
 

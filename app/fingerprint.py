@@ -55,6 +55,12 @@ def code_hash() -> str:
     return total.hexdigest()[:32]
 
 
+def combined_digest(digests: dict[str, str]) -> str:
+    """One digest (16 hex digits) of the digests of all fields, which are in canonical order."""
+    text = "\n".join(f"{name} {value}" for name, value in digests.items())
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 def environment() -> dict[str, str]:
     """Versions and platform: matterbox, python, taichi, numpy, system, machine."""
     return {

@@ -31,6 +31,7 @@ from typing import IO, TYPE_CHECKING, Any
 from app import fingerprint
 from app.errors import DeviceError, MatterboxError, RecordingError, SceneError
 from app.events import Event, EventError, from_json
+from app.fingerprint import combined_digest
 
 if TYPE_CHECKING:
     from app.scene import Scene
@@ -190,15 +191,15 @@ class Recorder:
 
     def after(self, step: int) -> None:
         """Note the digests of the state that `step` has led to."""
-        simulation = self._simulation
-        found = {name: digest[:8] for name, digest in simulation.digests().items()}
+        digests = self._simulation.digests()
+        found = {name: digest[:8] for name, digest in digests.items()}
         # A field that did not change is written as null: most digests of most steps.
         changed = [
             None if self._known.get(name) == found[name] else found[name]
             for name in self._header.fields
         ]
         self._known = found
-        self._write({"step": step, "digest": simulation.digest(), "fields": changed})
+        self._write({"step": step, "digest": combined_digest(digests), "fields": changed})
         self._next = step + 1
         self._open_step = False
         if self._next % AGGREGATE_STEPS == 0:
@@ -587,8 +588,9 @@ class Replay:
         expected = self.expected_fields(step)
         if expected is None or self.divergence is not None:
             return self.divergence is None
-        found = {name: digest[:8] for name, digest in simulation.digests().items()}
-        if found == expected and simulation.digest() == self.expected(step):
+        digests = simulation.digests()
+        found = {name: digest[:8] for name, digest in digests.items()}
+        if found == expected and combined_digest(digests) == self.expected(step):
             return True
         names = (*expected, *(name for name in found if name not in expected))
         field = next((n for n in names if found.get(n) != expected.get(n)), "digest")

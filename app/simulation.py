@@ -32,6 +32,7 @@ from app.events import (
     SetGravity,
     SetMaterial,
 )
+from app.fingerprint import combined_digest
 from app.scene import MATERIAL_FIELDS, Environment, Material, Scene
 
 SPEED_COLORS = 0.75
@@ -202,8 +203,6 @@ class Simulation:
 
     def digest(self) -> str:
         """Digest of the whole state, 16 hex digits."""
-        from app.sim.digest import combined_digest
-
         return combined_digest(self.digests())
 
     def _live(self, name: str) -> np.ndarray:

@@ -5,8 +5,6 @@ in which threads add to it, yet swapping two particles changes it. Two sums with
 make 64 bits.
 """
 
-import hashlib
-
 import taichi as ti
 
 from app.sim.linear import mixed_bits
@@ -73,9 +71,3 @@ class Digest:
             name: f"{sums[place, 0]:08x}{sums[place, 1]:08x}"
             for place, (name, _field) in enumerate(self.fields)
         }
-
-
-def combined_digest(digests):
-    """One digest of all fields, 16 hex digits."""
-    text = "\n".join(f"{name} {value}" for name, value in digests.items())
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

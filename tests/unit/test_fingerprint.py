@@ -23,6 +23,7 @@ DOCUMENT = ROOT / "docs" / "recording.md"
 WITHOUT_SAY = {
     "__init__.py": "names only",
     "errors.py": "sentences",
+    "fingerprint.py": "digests of a state, no part of it",
     "paths.py": "where files lie",
     "toml_lines.py": "line numbers in messages",
     "scene_report.py": "warnings",

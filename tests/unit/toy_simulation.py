@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 from app.errors import MatterboxError
 from app.events import Erase, Event, Grab, Paint, Push, Restart, SetDamping, SetGravity, SetMaterial
+from app.fingerprint import combined_digest
 from app.scene import Scene, loads
 
 SCENE = """\
@@ -107,7 +108,7 @@ class ToySimulation:
         }
 
     def digest(self) -> str:
-        return f"{hash_of(sorted(self.digests().items())):016x}"
+        return combined_digest(self.digests())
 
     def aggregates(self) -> SimpleNamespace:
         live = len(self.particles)
