@@ -1,7 +1,7 @@
 """Plays scenes in a process of its own: `record` makes recordings, `verify` replays them.
 
-    python play_scenes.py record FOLDER ARCH SCENE...      writes FOLDER/<name>.mbr for each
-    python play_scenes.py verify FOLDER ARCH SCENE...      prints one JSON object a scene
+    python play_scenes.py record ARCH FOLDER SCENE...      writes FOLDER/<name>.mbr for each
+    python play_scenes.py verify ARCH RECORDING...         prints one JSON object a recording
 
 All scenes share the process, so the second of them runs in memory that the first has used.
 """
@@ -19,9 +19,9 @@ from app.recording import verify
 from app.session import Session
 from app.simulation import Simulation
 
-QUIET = 8  # ticks without input, at the beginning and again after the restart
-RESTART = 16
-TICKS = 32
+QUIET = 6  # ticks without input, at the beginning and again after the restart
+RESTART = 12
+TICKS = 22
 
 
 def script(scene: scenes.Scene) -> dict[int, list[Event]]:
@@ -59,14 +59,15 @@ def record(path: Path, scene: scenes.Scene, arch: str) -> None:
 
 
 def main() -> None:
-    what, folder, arch, *files = sys.argv[1:]
-    for file in files:
-        path = Path(folder, Path(file).stem + ".mbr")
-        if what == "record":
-            record(path, scenes.load(file), arch)
-        else:
-            result = verify(path, arch=arch)
-            print(json.dumps({"scene": file, "code": result.code, "text": result.text}))
+    what, arch, *rest = sys.argv[1:]
+    if what == "record":
+        folder, *files = rest
+        for file in files:
+            record(Path(folder, Path(file).stem + ".mbr"), scenes.load(file), arch)
+        return
+    for file in rest:
+        result = verify(file, arch=arch)
+        print(json.dumps({"name": Path(file).stem, "code": result.code, "text": result.text}))
 
 
 if __name__ == "__main__":
