@@ -1027,7 +1027,8 @@ def _compare_elsewhere(
             lines.append(f"and {len(deviations) - 5} more")
         lines.append(f"tolerances: {stated}")
     else:
-        lines.append(f"statistically equivalent at {len(found)} samples (tolerances: {stated})")
+        samples = "1 sample" if len(found) == 1 else f"{len(found)} samples"
+        lines.append(f"statistically equivalent at {samples} (tolerances: {stated})")
     return VerifyResult(4, "\n".join(lines), compared, divergence, differences, deviations)
 
 

@@ -71,6 +71,7 @@ class Session:
         self._due = 0.0  # ticks that wall time has earned and that have not run
         self._recent: deque[tuple[float, int]] = deque()  # (wall seconds, ticks) of past frames
         self._ms_per_tick = 0.0
+        self._measured = 0  # ticks in `_ms_per_tick`
         self._world_start = simulation.steps  # `steps` at the world's last initial state
         self._recording_start = simulation.steps  # `steps` at the recording's step 0
         # Events since the world's initial state, as (step, events); None if they are unknown.
@@ -252,8 +253,10 @@ class Session:
         if self.replay is not None:
             self.replay.check(step, simulation)
         elapsed = 1000.0 * (self._clock() - start)
-        weight = _SMOOTHING if self._ms_per_tick else 1.0
+        # The first tick compiles kernels: the second one's time replaces it.
+        weight = _SMOOTHING if self._measured >= 2 else 1.0
         self._ms_per_tick += weight * (elapsed - self._ms_per_tick)
+        self._measured += 1
         return True
 
     def _apply(self, step: int, event: Event) -> bool:

@@ -139,6 +139,22 @@ def test_slow_machine_runs_slow_and_says_so():
     assert session.advance(0.0) <= 1
 
 
+def test_first_tick_which_compiles_is_soon_forgotten():
+    clock = Clock()
+    simulation = ToySimulation()
+    step = simulation.step
+
+    def compiling_step(n=1):
+        clock.now += 0.010 if simulation.steps else 5.0
+        step(n)
+
+    simulation.step = compiling_step
+    session = Session(simulation, clock=clock)
+    session.step_once()
+    session.step_once()
+    assert session.ms_per_tick == pytest.approx(10.0)
+
+
 def test_never_catches_up_more_than_a_few_ticks():
     session = Session(ToySimulation(), clock=Clock())
     assert session.advance(3600.0) == MAX_BEHIND
