@@ -1,7 +1,8 @@
 """The commands. Each imports what it needs when it runs, so `--help` and `check` stay quick.
 
-Exit statuses: 0 done; 1 the doctor found something to mend; 2 the user's to mend (one sentence on
-stderr says what); 3 and 4 as `replay --verify` says (docs/recording.md); 130 ended with Ctrl-C.
+Exit statuses: 0 done; 1 the doctor found something to mend, or a gate of `validate` does not hold;
+2 the user's to mend (one sentence on stderr says what); 3 and 4 as `replay --verify` says
+(docs/recording.md); 130 ended with Ctrl-C.
 """
 
 from __future__ import annotations
@@ -461,6 +462,13 @@ def _doctor(_options: argparse.Namespace) -> int:
     return 1 if any(check.ok is False for check in checks) else 0
 
 
+def _validate(options: argparse.Namespace) -> int:
+    from app.validation.report import validate
+
+    _start_device(options)
+    return validate(options.gates, options.arch, options.quick, options.csv, options.document)
+
+
 # -- arguments -------------------------------------------------------------------------------------
 
 
@@ -540,6 +548,23 @@ def _parser() -> argparse.ArgumentParser:
 
     command("schema", _schema, "print the JSON Schema of scenes")
     command("doctor", _doctor, "say what works on this machine, and what is missing")
+
+    validate = command(
+        "validate",
+        _validate,
+        "hold the physics against theory",
+        epilog="docs/validation.md tells what each gate came to. Exit status 1: one does not hold.",
+    )
+    validate.add_argument("gates", nargs="*", metavar="GATE", help="which gates (all)")
+    validate.add_argument("--arch", choices=ARCHS, default="auto", help="where to compute")
+    validate.add_argument("--quick", action="store_true", help="fewer and shorter runs")
+    validate.add_argument(
+        "--csv", type=Path, metavar="F.csv", help="put the rows of these gates into this file"
+    )
+    validate.add_argument(
+        "--document", type=Path, metavar="F.md", help="write a document of all that --csv holds"
+    )
+    _add_threads(validate)
     return parser
 
 
@@ -587,7 +612,7 @@ def _whole(least: int, most: int) -> Any:
     return read
 
 
-COMMANDS = ("run", "simulate", "replay", "check", "import", "schema", "doctor")
+COMMANDS = ("run", "simulate", "replay", "check", "import", "schema", "doctor", "validate")
 
 
 def _with_command(arguments: Sequence[str]) -> list[str]:

@@ -1,0 +1,63 @@
+"""Nothing blows up: acoustic CFL 50, one round, a collider that crosses a cell in every substep.
+
+A paddle runs through a jelly block and stops. Unresolved matter sticks to what pushes it, so it may
+have the paddle's speed v and no more: its kinetic energy is bounded by m v^2 / 2, the work that the
+paddle has then done. After the paddle has stopped, no more may come, and it must die away.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.validation.gate import Check, Gate, World, at_least, at_most, box, elastic, scene_of
+
+CELL = 0.01
+RATE, SUBSTEPS = 60, 4
+CFL = 50.0
+START, WAY = 10, 48
+
+
+def scene(substeps: int) -> str:
+    """The block, and the paddle on its way of 48 cells, one in a substep."""
+    dt = 1.0 / (RATE * substeps)
+    young = 1000.0 * (CFL * CELL / dt) ** 2
+    moves = f"""[shapes.motion]
+keyframes = [
+  {{ time = 0, center = [{START * CELL}, 0.12] }},
+  {{ time = {WAY * dt:.9g}, center = [{(START + WAY) * CELL:.9g}, 0.12] }},
+]
+"""
+    body = (
+        elastic("jelly", young, 0.0)
+        + box("fill", (20, 0), (36, 16), 'material = "jelly"')
+        + box("collider", (START - 4, -4), (START + 4, 28), f'friction = "slip"\n{moves}')
+    )
+    return scene_of("Paddle", (120, 40), body, edges="slip", substeps=substeps, rounds=1)
+
+
+def measure(world: World, wrong: bool, quick: bool) -> list[Check]:
+    """Largest kinetic energy over m v^2 / 2, and what is left; wrong: a faster paddle."""
+    speed = CELL * RATE * SUBSTEPS
+    with world.open(scene(5 if wrong else SUBSTEPS)) as simulation:
+        live = simulation.aggregates().live
+        most = last = 0.0
+        for _ in range(60):
+            simulation.step()
+            now = simulation.aggregates()
+            last = now.kinetic_energy / (0.5 * now.mass * speed**2)
+            most = max(most, last) if np.isfinite(last) else np.inf
+    return [
+        at_most("kinetic energy over m v^2 / 2", "1", most, 1.05),
+        at_most("the same a second later", "1", last, 0.25),
+        at_least("particles left", "1", now.live / live, 1.0),
+    ]
+
+
+GATE = Gate(
+    name="bounded",
+    title="Acoustic CFL 50, one round, a paddle at a cell a substep",
+    theory="the work of the paddle is m v^2 / 2 once all matter moves with it",
+    wrong="a paddle that is a quarter faster",
+    measure=measure,
+    cheap=True,
+)

@@ -1,0 +1,304 @@
+"""Runs gates and reports: a table on the terminal, rows in a CSV file, a document made of them."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from app import __version__
+from app.errors import MatterboxError
+from app.fingerprint import code_hash, version
+from app.validation import Check, Gate, World, gates
+
+COLUMNS = (
+    "gate",
+    "variant",
+    "quantity",
+    "unit",
+    "measured",
+    "expected",
+    "error",
+    "relation",
+    "limit",
+    "verdict",
+    "seconds",
+    "quick",
+    "date",
+    "commit",
+    "code",
+    "matterbox",
+    "taichi",
+    "arch",
+    "device",
+)
+"""Columns of the CSV file. `code` is the digest of the physics' sources that recordings carry."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one gate came to: the checks of its two variants and the time each took [s]."""
+
+    gate: Gate
+    checks: list[Check]
+    wrong: list[Check]
+    seconds: float
+    wrong_seconds: float
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the variant that is wrong on purpose was told from the true one."""
+        return not all(check.passed for check in self.wrong)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check holds and the wrong variant was rejected."""
+        return all(check.passed for check in self.checks) and self.rejected
+
+
+def run_gate(gate: Gate, world: World, quick: bool = False) -> Outcome:
+    """Measure a gate, then its wrong variant."""
+    start = time.perf_counter()
+    checks = gate.measure(world, False, quick)
+    middle = time.perf_counter()
+    wrong = gate.measure(world, True, quick)
+    return Outcome(gate, checks, wrong, middle - start, time.perf_counter() - middle)
+
+
+def validate(
+    names: Iterable[str],
+    arch: str = "auto",
+    quick: bool = False,
+    csv_path: Path | None = None,
+    document: Path | None = None,
+    console: Console | None = None,
+) -> int:
+    """Run gates and report; returns 1 if one failed, else 0.
+
+    The CSV file keeps the rows of gates that are not run this time. Raises MatterboxError for an
+    unknown gate, a document without a CSV file, or a file that cannot be written.
+    """
+    chosen = gates(names)
+    if document is not None and csv_path is None:
+        raise MatterboxError("--document is made from the CSV file: give --csv as well")
+    for path in (csv_path, document):
+        if path is not None and not path.parent.is_dir():
+            raise MatterboxError(f"cannot write {path}: there is no folder {path.parent}")
+    console = console or Console()
+    world = World(arch)
+    rows = _read(csv_path)
+    failed = []
+    console.print(f"{len(chosen)} gates on {world.device} ({world.arch})")
+    for gate in chosen:
+        with console.status(f"{gate.title} ..."):
+            outcome = run_gate(gate, world, quick)
+        console.print(_table(outcome))
+        if not outcome.passed:
+            failed.append(gate.name)
+        rows[gate.name] = _rows(outcome, world, quick)
+        _write_csv(csv_path, rows)
+    if document is not None:
+        _write(document, document_of(rows, csv_path.name))
+    passed = len(chosen) - len(failed)
+    console.print(f"{passed} of {len(chosen)} gates hold", end="")
+    console.print(f"; failed: {', '.join(failed)}" if failed else "")
+    return 1 if failed else 0
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def _limit(check: Check) -> str:
+    if check.relation == "within":
+        return f"{100 * check.limit:g} %"
+    return f"{check.relation} {_number(check.limit)}"
+
+
+def _table(outcome: Outcome) -> Table:
+    table = Table(title=outcome.gate.title, title_justify="left", expand=False)
+    for name in ("quantity", "measured", "expected", "error", "limit", "verdict", "wrong", ""):
+        table.add_column(name, justify="left" if name in ("quantity", "verdict") else "right")
+    wrong = {check.quantity: check for check in outcome.wrong}
+    for check in outcome.checks:
+        other = wrong.get(check.quantity)
+        table.add_row(
+            f"{check.quantity} [{check.unit}]".replace("[1]", "").strip().replace("[", "\\["),
+            _number(check.measured),
+            _number(check.expected) if check.relation == "within" else "",
+            f"{100 * check.error:.2f} %" if check.relation == "within" else "",
+            _limit(check),
+            "[green]holds[/]" if check.passed else "[red]FAILS[/]",
+            _number(other.measured) if other else "",
+            "" if other is None else ("passes" if other.passed else "rejected"),
+        )
+    verdict = "rejected" if outcome.rejected else "[red]NOT rejected[/]"
+    table.caption = f"wrong on purpose, {outcome.gate.wrong}: {verdict}"
+    table.caption_justify = "left"
+    return table
+
+
+def _rows(outcome: Outcome, world: World, quick: bool) -> list[dict[str, str]]:
+    common = {
+        "gate": outcome.gate.name,
+        "quick": "yes" if quick else "no",
+        "date": datetime.date.today().isoformat(),
+        "commit": _commit(),
+        "code": code_hash(),
+        "matterbox": __version__,
+        "taichi": version("taichi"),
+        "arch": world.arch,
+        "device": world.device,
+    }
+    parts = (
+        ("true", outcome.checks, outcome.seconds),
+        ("wrong", outcome.wrong, outcome.wrong_seconds),
+    )
+    return [
+        common
+        | {
+            "variant": variant,
+            "quantity": check.quantity,
+            "unit": check.unit,
+            "measured": f"{check.measured:.6g}",
+            "expected": f"{check.expected:.6g}",
+            "error": f"{check.error:.4g}",
+            "relation": check.relation,
+            "limit": f"{check.limit:g}",
+            "verdict": "pass" if check.passed else "fail",
+            "seconds": f"{seconds:.1f}",
+        }
+        for variant, checks, seconds in parts
+        for check in checks
+    ]
+
+
+def _commit() -> str:
+    """The commit of the checkout that holds this code, with a plus where it was changed."""
+    folder = Path(__file__).resolve().parents[2]
+    if shutil.which("git") is None or not (folder / ".git").exists():
+        return ""
+    try:
+        words = ["git", "-C", str(folder), "describe", "--always", "--abbrev=12", "--exclude=*"]
+        done = subprocess.run([*words, "--dirty=+"], capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip()
+
+
+def _read(path: Path | None) -> dict[str, list[dict[str, str]]]:
+    """Rows by gate of an earlier file; nothing where there is none or it has other columns."""
+    rows: dict[str, list[dict[str, str]]] = {}
+    if path is None or not path.is_file():
+        return rows
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        if tuple(reader.fieldnames or ()) != COLUMNS:
+            return rows
+        for row in reader:
+            rows.setdefault(row["gate"], []).append(row)
+    return rows
+
+
+def _write_csv(path: Path | None, rows: dict[str, list[dict[str, str]]]) -> None:
+    if path is None:
+        return
+    from io import StringIO
+
+    text = StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for gate in gates():
+        writer.writerows(rows.get(gate.name, []))
+    _write(path, text.getvalue())
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file in one piece."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise MatterboxError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+# -- the document ----------------------------------------------------------------------------------
+
+
+def document_of(rows: dict[str, list[dict[str, str]]], source: str) -> str:
+    """Markdown of the rows of a CSV file: every number in it comes from there."""
+    held = [name for name, part in rows.items() if _holds(part)]
+    dates = sorted({row["date"] for part in rows.values() for row in part})
+    lines = [
+        "# Validation",
+        "",
+        f"Made by `matterbox validate --csv docs/{source} --document docs/validation.md`; its numbers",
+        f"are those of [{source}]({source}), which also says on what they were measured. Measured",
+        f"{' to '.join(sorted({dates[0], dates[-1]}))}. {len(held)} of {len(rows)} gates hold.",
+        "",
+        "A gate is a scene, a measurement, a theory and a limit. It also runs on a variant that is",
+        "wrong on purpose, and holds only if it rejects that one. What is needed to understand a gate",
+        "is written at the head of its file in `app/validation/`.",
+    ]
+    for gate in gates():
+        if gate.name in rows:
+            lines += _section(gate, rows[gate.name])
+    return "\n".join(lines) + "\n"
+
+
+def _holds(part: list[dict[str, str]]) -> bool:
+    true = [row["verdict"] == "pass" for row in part if row["variant"] == "true"]
+    wrong = [row["verdict"] == "pass" for row in part if row["variant"] == "wrong"]
+    return all(true) and not all(wrong)
+
+
+def _section(gate: Gate, part: list[dict[str, str]]) -> list[str]:
+    first = part[0]
+    short = "; a short run" if first["quick"] == "yes" else ""
+    verdict = "Holds" if _holds(part) else "**Does not hold**"
+    lines = [
+        "",
+        f"## {gate.title}",
+        "",
+        f"`{gate.name}`: {gate.theory}. Wrong on purpose: {gate.wrong}.",
+        f"{verdict}. {first['date']}, {first['device']} ({first['arch']}), "
+        f"Taichi {first['taichi']}, commit {first['commit'] or 'unknown'}{short}.",
+        "",
+        "| quantity | unit | measured | expected | error | limit | verdict | wrong variant |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    wrong = {row["quantity"]: row for row in part if row["variant"] == "wrong"}
+    for row in part:
+        if row["variant"] != "true":
+            continue
+        other = wrong.get(row["quantity"])
+        within = row["relation"] == "within"
+        cells = (
+            row["quantity"],
+            row["unit"],
+            row["measured"],
+            row["expected"] if within else "",
+            f"{100 * float(row['error']):.2f} %" if within else "",
+            f"{100 * float(row['limit']):g} %" if within else f"{row['relation']} {row['limit']}",
+            "holds" if row["verdict"] == "pass" else "**fails**",
+            _said_of_wrong(other),
+        )
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def _said_of_wrong(row: dict[str, str] | None) -> str:
+    if row is None:
+        return ""
+    return f"{row['measured']}, {'passes' if row['verdict'] == 'pass' else 'rejected'}"
