@@ -205,6 +205,17 @@ class Material(Part):
         return self.youngs_modulus * (1.0 - nu) / ((1.0 + nu) * (1.0 - 2.0 * nu))
 
     @property
+    def area_modulus(self) -> float:
+        """Stress of a uniform stretch in the plane over the stretch [Pa]: 2 (lambda + mu).
+
+        The stiffest that a particle of a solid meets, when it is alone. K of a liquid, since a lone
+        particle of it bears nothing.
+        """
+        if self.model == "liquid":
+            return self.bulk_modulus
+        return self.stiffest_modulus / (1.0 - self.poissons_ratio)
+
+    @property
     def wave_speed(self) -> float:
         """Speed of its fastest wave [m/s]."""
         return math.sqrt(self.stiffest_modulus / self.density)

@@ -183,8 +183,11 @@ def _survey(scene: Scene, coarser: int) -> list[FillReport]:
 def _material_report(scene: Scene, material: Material) -> MaterialReport:
     solver = scene.solver
     ticks = material.wave_speed / (solver.tick_rate * scene.domain.cell)  # cells a tick
+    stretch = material.area_modulus / material.stiffest_modulus
     shares = [
-        stiffness_share(ticks / substeps, solver.rounds) if solver.method == "compliant" else None
+        stiffness_share(ticks / substeps, solver.rounds, stretch)
+        if solver.method == "compliant"
+        else None
         for substeps in (solver.min_substeps, solver.max_substeps)
     ]
     return MaterialReport(
@@ -199,13 +202,13 @@ def _material_report(scene: Scene, material: Material) -> MaterialReport:
     )
 
 
-def stiffness_share(cfl: float, rounds: int) -> float:
+def stiffness_share(cfl: float, rounds: int, stretch: float = 1.0) -> float:
     """Share of its modulus that smooth motion feels under the compliant method.
 
-    1 while `cfl` (wave speed * dt / cell) is at most about 0.42 `rounds`; beyond that the rounds
-    are too few to converge.
+    stretch: the material's area modulus over its wave's. 1 while `cfl` (wave speed * dt / cell) is
+    at most about 0.42 `rounds` / sqrt(stretch); beyond that the rounds are too few to converge.
     """
-    return Acceleration(rounds).stiffness_share(4.0 * cfl * cfl)
+    return Acceleration(rounds).stiffness_share(4.0 * cfl * cfl * stretch)
 
 
 def _fall_speed(scene: Scene) -> float:

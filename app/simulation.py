@@ -291,18 +291,19 @@ class Simulation:
             max_speed=advective * cell,
             counters=solver.counters(integers),
             materials=tuple(
-                self._material_status(name, int(live[row]), m.wave_speed, m.wave_speed * dt / cell)
-                for row, (name, m) in enumerate(self.materials.items())
+                self._material_status(m, int(live[row]), m.wave_speed * dt / cell)
+                for row, m in enumerate(self.materials.values())
             ),
         )
 
-    def _material_status(self, name: str, live: int, speed: float, cfl: float) -> MaterialStatus:
+    def _material_status(self, material: Material, live: int, cfl: float) -> MaterialStatus:
         share = None
         if self.scene.solver.method == "compliant":
-            share = self._solver.acceleration.stiffness_share(4.0 * cfl * cfl)
+            z = 4.0 * cfl * cfl * material.area_modulus / material.stiffest_modulus
+            share = self._solver.acceleration.stiffness_share(z)
         elif self.scene.solver.method == "explicit":
             share = 1.0
-        return MaterialStatus(name, live, speed, cfl, share)
+        return MaterialStatus(material.name, live, material.wave_speed, cfl, share)
 
     def _binding(self, required: int, advective: float, acoustic: float) -> str:
         solver = self.scene.solver

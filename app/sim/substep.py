@@ -296,6 +296,12 @@ class Substep:
                 model, p, gradient, deformation, ratio, plastic, self.tuning[None], dt, rounds
             )
         else:
+            if self.method[None] == EXPLICIT:
+                # F and J hold this D already; with it once more they would be a step ahead.
+                if model == LIQUID:
+                    ratio /= 1.0 + gradient.trace()
+                else:
+                    gradient = tm.mat2(0.0, 0.0, 0.0, 0.0)
             target = compliant_impulse(model, p, gradient, deformation, ratio, plastic, dt)
             step = 1.0
             if self.method[None] != EXPLICIT:

@@ -64,8 +64,13 @@ def compliant_impulse(model, p, gradient, deformation, volume_ratio, plastic, dt
 
 @ti.func
 def compliant_stiffness(model, p, plastic, dt):
-    """z of one particle: 4 dt^2 times its stiffest modulus over density, plus its viscosity."""
-    z = 4.0 * dt * dt * (2.0 * p[1] + p[2] + p[3])
+    """z of one particle: 4 dt^2 times its stiffest modulus over density, plus its viscosity.
+
+    A particle without neighbours keeps all of its D, and meets the modulus of a uniform stretch in
+    the plane, 2 (lambda + mu), which is 1 / (1 - nu) times that of the wave. Taken for less, bits
+    of jelly that have come off explode. A lone particle of liquid has no pressure.
+    """
+    z = 4.0 * dt * dt * (2.0 * (p[1] + p[2]) + p[3])
     if model == SNOW:
         z *= snow_stiffening(plastic, p[10])
     if model == LIQUID:
