@@ -243,13 +243,14 @@ def document_of(rows: dict[str, list[dict[str, str]]], source: str) -> str:
     lines = [
         "# Validation",
         "",
-        f"Made by `matterbox validate --csv docs/{source} --document docs/validation.md`; its numbers",
-        f"are those of [{source}]({source}), which also says on what they were measured. Measured",
-        f"{' to '.join(sorted({dates[0], dates[-1]}))}. {len(held)} of {len(rows)} gates hold.",
+        f"Made by `matterbox validate --csv docs/{source} --document docs/validation.md`. All its",
+        f"numbers are those of [{source}]({source}), which also says on what they were measured.",
+        f"Measured {' to '.join(sorted({dates[0], dates[-1]}))}: {len(held)} of {len(rows)} gates "
+        "hold.",
         "",
         "A gate is a scene, a measurement, a theory and a limit. It also runs on a variant that is",
-        "wrong on purpose, and holds only if it rejects that one. What is needed to understand a gate",
-        "is written at the head of its file in `app/validation/`.",
+        "wrong on purpose, and holds only if it rejects that one. The head of each gate's file in",
+        "`app/validation/` says what is needed to understand it.",
     ]
     for gate in gates():
         if gate.name in rows:
