@@ -197,6 +197,12 @@ class Solver(Part):
         return value
 
     @property
+    def acoustic_binds(self) -> bool:
+        """Whether sound sets the substeps: where the scene says so, and under explicit always,
+        which is unstable beyond that limit."""
+        return self.acoustic == "bind" or self.method == "explicit"
+
+    @property
     def axis(self) -> int:
         """Particles along one side of a filled cell."""
         return math.isqrt(self.particles_per_cell)

@@ -311,7 +311,7 @@ class Simulation:
             return "minimum"
         if required > solver.max_substeps:
             return "maximum"
-        return "acoustic" if solver.acoustic == "bind" and acoustic > advective else "advective"
+        return "acoustic" if solver.acoustic_binds and acoustic > advective else "advective"
 
     def view_range(self, view: str) -> tuple[float, float]:
         """Least and greatest value that a view distinguishes, in its unit."""

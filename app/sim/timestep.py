@@ -55,7 +55,7 @@ class TimeStep:
         self.rung_count[None] = len(rungs)
         self.tick_dt[None] = 1.0 / scene.solver.tick_rate
         self.cell[None] = scene.domain.cell
-        self.bind_acoustic[None] = int(scene.solver.acoustic == "bind")
+        self.bind_acoustic[None] = int(scene.solver.acoustic_binds)
         explicit = scene.solver.method == "explicit"
         self.acoustic_cfl[None] = EXPLICIT_CFL if explicit else 1.0
         speeds = [shape.speed for shape in scene.shapes if shape.role == "emitter"]

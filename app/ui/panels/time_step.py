@@ -46,7 +46,7 @@ def draw(bench: Workbench, fonts: style.Fonts) -> None:
         binds=status.binding == "advective",
         tip="Longest substep in which no matter crosses more than a cell. It always binds.",
     )
-    acoustic_binds = bench.scene.solver.acoustic == "bind"
+    acoustic_binds = bench.scene.solver.acoustic_binds
     _limit(
         "Acoustic limit",
         status.acoustic_dt,
