@@ -75,7 +75,11 @@ def _crossings(values: np.ndarray) -> np.ndarray:
 
 
 def measure(world: World, wrong: bool, quick: bool) -> list[Check]:
-    """Periods over the resolved run's; the wrong variant's matter is 15 % too stiff after that."""
+    """Periods over the best resolved run's.
+
+    Wrong: matter 15 % too stiff where it is resolved; where it is not, stiffness would not show, so
+    there is a round more than the prediction is told of.
+    """
     constant, _energy = run(world, 1, 12)
     factor = 1.15 if wrong else 1.0
     softened = SOFTENED[1:8:2] if quick or wrong else SOFTENED
@@ -83,7 +87,7 @@ def measure(world: World, wrong: bool, quick: bool) -> list[Check]:
     checks = [at_most("effective length less 1", "1", constant - 1.0, LENGTH_LIMIT)]
     gain = 0.0
     for cfl, rounds in softened:
-        period, energy = run(world, cfl, rounds, factor)
+        period, energy = run(world, cfl, rounds + (1 if wrong else 0))
         gain = max(gain, energy - 1.0)
         expected = 1.0 / np.sqrt(Acceleration(rounds).stiffness_share(4 * cfl * cfl))
         name = f"period, CFL {cfl:g}, {rounds} rounds"
@@ -106,7 +110,7 @@ GATE = Gate(
     name="bar",
     title="Axial vibration of a clamped bar, resolved and softened",
     theory="4 L / c (Timoshenko, article 50) over the root of the predicted stiffness share",
-    wrong="Young's modulus 15 % too high",
+    wrong="Young's modulus 15 % too high; a round more than predicted for",
     measure=measure,
     cheap=True,
 )
