@@ -2,7 +2,8 @@
 
 Caught: the acoustic limit bound only where the scene also said `acoustic = "bind"`, so an explicit
 scene without that line ran at its minimum of substeps and exploded.
-The wrong variant, a maximum of substeps below the limit, must explode as far as the clamps let it, and be counted.
+The wrong variant, a maximum of substeps below the limit, must explode as far as the clamps let it,
+and be counted.
 """
 
 import numpy as np
