@@ -25,6 +25,11 @@ REACH = 3.0
 """Distance [cells] beyond which a solid cannot matter to a node: the displacement cap, the support
 of a spline, and some room for rounding."""
 
+PENETRATION = 0.5
+"""Depth [cells] that a particle may reach in a collider. Nodes stop at the surface, but a particle
+moves with the mean of its nodes, those outside included, and so crept into walls; past the middle
+of a thin one the way out is the far side."""
+
 STICK = -1.0
 OPEN = -2.0
 """Friction codes: a Coulomb coefficient from 0 (slip) up, or one of these."""
@@ -270,6 +275,22 @@ class ShapeTable:
                     gap, normal = self.distance(row, point)
                     step = self.step_at(row, point)
                     result = contact(result, gap, normal, step, self.friction[row])
+        return result
+
+    @ti.func
+    def hold_out(self, point, displacement, near):
+        """Displacement of a particle, which goes no deeper into a collider than PENETRATION.
+
+        The same rule as at a node, without friction: approach is free until there.
+        """
+        result = displacement
+        if near != 0:
+            for k in range(self.collider_count[None]):
+                if (near >> ti.min(k, 30)) & 1 == 1:
+                    row = self.colliders[k]
+                    gap, normal = self.distance(row, point)
+                    step = self.step_at(row, point)
+                    result = contact(result, gap + PENETRATION, normal, step, 0.0)
         return result
 
     @ti.func

@@ -522,8 +522,10 @@ class Substep:
     def move(self, particle):
         """x <- x + d, kept within half the grid's margin; second half of gravity; damping."""
         dt = self.dt[None]
-        d = self.state.displacement[particle]
-        x = self.state.x[particle] + d
+        start = self.state.x[particle]
+        near = self.grid.solids_near[self.node_of(bspline_cell(start))]
+        d = self.shapes.hold_out(start, self.state.displacement[particle], near)
+        x = start + d
         d = (d + 0.5 * dt * dt * self.gravity[None]) * self.damping_factor[None]
         reach = ti.static(0.5 * MARGIN)
         bounded = tm.clamp(x, self.lower[None] - reach, self.upper[None] + reach)

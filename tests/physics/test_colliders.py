@@ -1,0 +1,175 @@
+"""Contract of walls.
+
+Nothing leaks through a wall of two cells, at rest or moving, or gets deeper into it than half a
+cell. A moving collider takes matter along
+and stays clear of it. A block on an incline slides if and only if the friction coefficient is less
+than the slope, then with a = g (sin - mu cos). An open edge lets out what reaches it, a closed one
+keeps it.
+
+Caught: a fifth of the water that was thrown into a box with walls of two cells left it within a
+second: particles crept in, and past the middle of a wall the way out is the far side.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from simulations import CELL, box, fill, integer, material, scene, shape
+
+from app import geometry
+
+
+def tank(*extra, wall=True, **keys):
+    """Water thrown at 3 m/s into the corner of a box with walls of two cells."""
+    walls = [
+        shape("collider", "box", **box((10, 10), (54, 12))),
+        shape("collider", "box", **box((10, 10), (12, 54))),
+        shape("collider", "box", **box((52, 10), (54, 54))),
+        shape("collider", "box", **box((10, 52), (54, 54))),
+    ]
+    water = fill((20, 18), (36, 34), "water", velocity=(2.4, -1.8))
+    return scene(water, *(walls if wall else walls[1:]), *extra, edges="open", **keys)
+
+
+def outside(sim):
+    """Particles more than half a cell deep in the walls, or beyond them, or gone."""
+    points = sim.positions() / CELL
+    return int(((points < 11.49) | (points > 52.51)).any(1).sum()) + integer(sim, "drained")
+
+
+def test_nothing_leaks_through_two_cells(world):
+    sim = world(tank())
+    for _ in range(12):
+        sim.step(10)
+        assert outside(sim) == 0
+    assert sim.status().live == 1024
+
+
+def test_a_missing_wall_is_seen(world):
+    sim = world(tank(wall=False))
+    sim.step(30)
+    assert outside(sim) > 300
+
+
+def test_nothing_leaks_through_a_moving_wall(world):
+    """A piston of two cells compresses sand in a duct at 1 m/s, back and forth."""
+    keyframes = [{"time": 0.0, "center": [0.1, 0.3]}, {"time": 0.3, "center": [0.4, 0.3]}]
+    piston = shape(
+        "collider",
+        "box",
+        center=(0.1, 0.3),
+        half_size=(0.01, 0.4),
+        motion={"keyframes": keyframes, "repeat": "pingpong"},
+    )
+    sim = world(scene(fill((14, 0), (30, 16), "sand"), piston, cells=(64, 24)))
+    for _ in range(18):
+        sim.step(5)
+        x = sim.shape_poses()[1][0][0]
+        assert (sim.positions()[:, 0] > x + 0.0049).all()
+        assert sim.status().live == 1024
+
+
+@pytest.mark.parametrize("material_name", ["jelly", "water", "sand"])
+def test_a_plough_takes_matter_along(world, material_name):
+    """At 0.5 m/s, without gravity: what it meets moves ahead of it, and not into it."""
+    keyframes = [{"time": 0.0, "center": [0.1, 0.32]}, {"time": 0.6, "center": [0.4, 0.32]}]
+    keys = {"center": (0.1, 0.32), "half_length": 0.15, "radius": 0.04, "angle": 90.0}
+    plough = shape("collider", "capsule", **keys, motion={"keyframes": keyframes})
+    block = fill((18, 28), (26, 36), material_name)
+    sim = world(scene(block, plough, gravity=(0.0, 0.0), min_substeps=4))
+    start = sim.aggregates().center_of_mass[0]
+    sim.step(36)
+    moved = sim.aggregates().center_of_mass[0] - start
+    assert moved > 0.2
+    center, angle = sim.shape_poses()[1]
+    gap = geometry.signed_distance(sim.scene.shapes[1], sim.positions(), center, angle)
+    assert gap.min() > -0.51 * CELL
+
+
+def test_a_plough_that_stands_still_takes_nothing(world):
+    plough = shape("collider", "circle", center=(0.1, 0.32), radius=0.06)
+    sim = world(scene(fill((18, 28), (26, 36), "jelly"), plough, gravity=(0.0, 0.0)))
+    start = sim.aggregates().center_of_mass[0]
+    sim.step(36)
+    assert abs(sim.aggregates().center_of_mass[0] - start) < 0.01 * CELL
+
+
+# -- friction --------------------------------------------------------------------------------------
+
+STIFF = material("stiff", model="elastic", density=1000.0, youngs_modulus=1.0e5, poissons_ratio=0.3)
+TICKS = 24
+
+
+def sliding(world, friction, degrees, tilted):
+    """Acceleration [m/s^2] down the slope of a block of 16 x 6 cells, from rest.
+
+    The slope is a half-plane, or (not `tilted`) the domain's floor under a tilted gravity.
+    """
+    turn = math.radians(degrees)
+    down = np.array([math.cos(turn), -math.sin(turn)])
+    if tilted:
+        foot = np.array([0.3, 0.3])
+        normal = np.array([math.sin(turn), math.cos(turn)])
+        center = foot + 0.03 * normal
+        body = {"center": center, "half_size": (0.08, 0.03), "angle": -degrees}
+        slope = shape("collider", "half_plane", center=foot, normal=normal, friction=friction)
+        parts, keys = [slope], {"edges": "open"}
+    else:
+        body = box((20, 0), (36, 6))
+        edges = {"left": "slip", "right": "slip", "bottom": friction, "top": "slip"}
+        parts, keys = [], {"edges": edges, "gravity": 9.81 * np.array([-down[1], -down[0]])}
+        down = np.array([1.0, 0.0])
+    block = shape("fill", "box", material="stiff", **body)
+    sim = world(scene(STIFF, block, *parts, cells=(96, 64), min_substeps=8, **keys))
+    sim.step(6)  # it settles on the surface first
+    start = np.array(sim.aggregates().center_of_mass)
+    speed = np.array(sim.velocities()).mean(0) @ down
+    sim.step(TICKS)
+    way = (np.array(sim.aggregates().center_of_mass) - start) @ down
+    time = TICKS / 60
+    return 2 * (way - speed * time) / time**2
+
+
+@pytest.mark.parametrize("tilted", [False, True], ids=["tilted gravity", "half-plane"])
+@pytest.mark.parametrize("friction", [0.0, 0.1, 0.25])
+def test_a_block_slides_with_coulomb_friction(world, friction, tilted):
+    """On 20 degrees, tan = 0.364: within 5 % of g sin."""
+    turn = math.radians(20.0)
+    expected = 9.81 * (math.sin(turn) - friction * math.cos(turn))
+    measured = sliding(world, friction, 20.0, tilted)
+    assert measured == pytest.approx(expected, abs=0.05 * 9.81 * math.sin(turn))
+
+
+@pytest.mark.parametrize("tilted", [False, True], ids=["tilted gravity", "half-plane"])
+@pytest.mark.parametrize(("friction", "slides"), [(0.32, True), (0.41, False), ("stick", False)])
+def test_a_block_slides_iff_friction_is_less_than_the_slope(world, friction, slides, tilted):
+    """tan 20 degrees = 0.364, a tenth more and less."""
+    measured = sliding(world, friction, 20.0, tilted)
+    assert (measured > 0.2) == slides
+    if not slides:
+        assert abs(measured) < 0.03 * 9.81 * math.sin(math.radians(20.0))
+
+
+# -- edges -----------------------------------------------------------------------------------------
+
+SIDES = {"left": (-1, 0), "right": (1, 0), "bottom": (0, -1), "top": (0, 1)}
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_an_open_edge_lets_out_and_the_others_keep(world, side):
+    """Four jellies fly at the four sides, of which one is open."""
+    low = {"left": (6, 28), "right": (50, 28), "bottom": (28, 6), "top": (28, 50)}
+    blocks = [
+        fill(corner, np.add(corner, 8), "jelly", velocity=np.multiply(SIDES[where], 1.0))
+        for where, corner in low.items()
+    ]
+    edges = dict.fromkeys(SIDES, "slip") | {side: "open"}
+    sim = world(scene(*blocks, edges=edges, gravity=(0.0, 0.0)))
+    gone = list(SIDES).index(side)
+    sim.step(15)
+    left = np.zeros(1024, bool)
+    left[: sim._solver.integers()["high_water"]] = sim._solver.state.status.to_numpy()[:1024] == 1
+    by_block = left.reshape(4, 256).sum(1)
+    assert by_block[gone] < 100
+    assert (np.delete(by_block, gone) == 256).all()
+    assert integer(sim, "drained") == 1024 - left.sum()
