@@ -53,7 +53,7 @@ viscosity = 1.0
         body,
         gravity="[0, 0]",
         damping=5,
-        substeps=8,
+        substeps=12,
         rounds=8,
     )
 

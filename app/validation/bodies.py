@@ -2,8 +2,8 @@
 
 Parting: a block rests on another that is clamped; gravity is then turned upward, and the block must
 leave with the acceleration g of a free body (what was pressed together gives it a little speed to
-start with). Rubbing: gravity is tilted beyond the angle of friction;
-Coulomb's law gives the block the acceleration g (sin a - mu cos a).
+start with). Rubbing: gravity is tilted beyond the angle of friction; Coulomb's law gives the block
+the acceleration g (sin a - mu cos a).
 """
 
 from __future__ import annotations

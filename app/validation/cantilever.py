@@ -49,7 +49,7 @@ def scene(young: float, particles: int) -> str:
         gravity=f"[0, {-GRAVITY}]",
         damping=1.6 * frequency(),
         tick_rate=RATE,
-        substeps=8,
+        substeps=10,
         rounds=12,
         solver=f"particles_per_cell = {particles}",
     )

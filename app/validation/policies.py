@@ -2,7 +2,9 @@
 
 A jelly block is thrown at the floor, deforms, and bounces. The explicit policy (MLS-MPM, Hu et al.
 2018) takes the stress from the start of a substep, the compliant one from its end; as dt goes to
-zero both solve the same equations. Positions after a second are compared particle by particle.
+zero both solve the same equations. They part by what backward Euler damps, which is of first order
+in dt: 11 % of the way at four times this step and twice the modulus. Positions after a second are
+compared particle by particle.
 """
 
 from __future__ import annotations
@@ -12,12 +14,12 @@ import numpy as np
 from app.validation.gate import Check, Gate, World, at_most, box, elastic, scene_of
 
 CELL = 0.01
-YOUNG = 2.0e4
+YOUNG = 1.0e4
 LIMIT = 0.02
 
 
 def scene(method: str, young: float) -> str:
-    """The block in flight; sound crosses a third of a cell in a substep."""
+    """The block in flight; sound crosses less than a tenth of a cell in a substep."""
     body = elastic("jelly", young, 0.3) + box(
         "fill", (8, 8), (18, 18), 'material = "jelly"\nvelocity = [0.3, 0]\nangular_velocity = 1'
     )
@@ -27,8 +29,8 @@ def scene(method: str, young: float) -> str:
         body,
         edges="slip",
         gravity="[0, -2]",
-        substeps=24,
-        rounds=3,
+        substeps=96,
+        rounds=2,
         method=method,
     )
 

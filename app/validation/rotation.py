@@ -38,7 +38,7 @@ angular_velocity = {SPIN:.9g}
         gravity="[0, 0]",
         damping=damping,
         tick_rate=100,
-        substeps=3,
+        substeps=4,
         rounds=10,
     )
 

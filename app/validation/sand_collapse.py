@@ -39,7 +39,7 @@ friction_angle = {friction_angle}
         body,
         edges="slip",
         sides='bottom = "stick"',
-        substeps=8,
+        substeps=12,
         rounds=8,
     )
 
