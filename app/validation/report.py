@@ -7,6 +7,7 @@ import datetime
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -93,7 +94,8 @@ def validate(
     for path in (csv_path, document):
         if path is not None and not path.parent.is_dir():
             raise MatterboxError(f"cannot write {path}: there is no folder {path.parent}")
-    console = console or Console()
+    # Into a file a table may be as wide as it needs to be.
+    console = console or Console(width=None if sys.stdout.isatty() else 120)
     world = World(arch)
     rows = _read(csv_path)
     failed = []
