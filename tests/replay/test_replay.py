@@ -230,7 +230,8 @@ def starts(arch: str) -> bool:
 @pytest.mark.parametrize(
     "arch",
     [
-        pytest.param("vulkan", marks=pytest.mark.vulkan),
+        # Mesa's software driver takes seconds a tick; test_backends.py holds it on a tiny scene.
+        pytest.param("vulkan", marks=[pytest.mark.vulkan, pytest.mark.soak]),
         pytest.param("cuda", marks=pytest.mark.cuda),
         pytest.param("metal", marks=pytest.mark.metal),
     ],
