@@ -14,7 +14,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -472,7 +471,6 @@ def test_light_commands_load_neither_taichi_nor_windows(scene, arguments):
         "heavy = {'taichi', 'pyglet', 'OpenGL', 'imgui_bundle', 'rich'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
-    start = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -480,7 +478,6 @@ def test_light_commands_load_neither_taichi_nor_windows(scene, arguments):
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert done.stderr == ""
-    assert time.perf_counter() - start < 5.0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes")

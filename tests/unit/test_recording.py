@@ -675,6 +675,6 @@ def test_any_journal_is_harmless(good, tmp_path, data, keep):
 
 def test_time_to_read_a_long_recording(tmp_path):
     path = make(tmp_path / "long.mbr", ticks=5000)
-    start = time.perf_counter()
+    start = time.process_time()
     assert Replay.read(path).ticks == 5000
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
