@@ -55,5 +55,4 @@ GATE = Gate(
     theory="the same equations as dt goes to zero (MLS-MPM, Hu et al. 2018)",
     wrong="compliant with a modulus 30 % too high",
     measure=measure,
-    cheap=True,
 )

@@ -65,5 +65,4 @@ GATE = Gate(
     theory="Lube, Huppert, Sparks and Freundt (2005): run-out 1.2 h0 / d0",
     wrong="friction angle 18 degrees",
     measure=measure,
-    cheap=True,
 )
