@@ -16,6 +16,7 @@ from app.sim.grid import (
     SCALE,
     SCATTER_LIMIT,
     TILE,
+    TILE_BITS,
     fixed_point,
 )
 from app.sim.linear import diagonal, signed_svd
@@ -87,28 +88,45 @@ class Substep:
     @ti.func
     def tile_of(self, cell):
         """Index of the tile that holds a node."""
-        return (cell.y // TILE) * self.grid.tiles_across[None] + cell.x // TILE
+        return (cell.y >> TILE_BITS) * self.grid.tiles_across[None] + (cell.x >> TILE_BITS)
 
     @ti.func
     def node_of(self, cell):
         """Index of a node in the tile-by-tile layout."""
-        local = (cell.y % TILE) * TILE + cell.x % TILE
+        local = (cell.y & (TILE - 1)) * TILE + (cell.x & (TILE - 1))
         return self.tile_of(cell) * NODES_PER_TILE + local
+
+    @ti.func
+    def stencil(self, cell, group):
+        """Places of the nine nodes around a cell in the fields of a group: the place of node (i, j)
+        is columns[i] + rows[j]. Shared by all, since addressing costs as much as adding."""
+        columns = tm.ivec3(0, 0, 0)
+        rows = tm.ivec3(0, 0, 0)
+        across = self.grid.tiles_across[None] * NODES_PER_TILE
+        for k in ti.static(range(3)):
+            x = cell.x + (k - 1)
+            y = cell.y + (k - 1)
+            columns[k] = (x >> TILE_BITS) * NODES_PER_TILE + (x & (TILE - 1))
+            rows[k] = (y >> TILE_BITS) * across + (y & (TILE - 1)) * TILE
+            rows[k] += self.in_group(0, group)
+        return columns, rows
 
     @ti.func
     def point_of(self, node):
         """Position of a node [cells]."""
-        tile = node // NODES_PER_TILE
-        local = node % NODES_PER_TILE
+        tile = node >> (2 * TILE_BITS)
+        local = node & (NODES_PER_TILE - 1)
         across = self.grid.tiles_across[None]
-        x = tile % across * TILE + local % TILE
-        y = tile // across * TILE + local // TILE
+        row = tile // across
+        x = (tile - row * across) * TILE + (local & (TILE - 1))
+        y = row * TILE + (local >> TILE_BITS)
         return tm.vec2(x, y) + 0.5
 
     @ti.func
     def active_node(self, t):
         """The t-th node of the active tiles."""
-        return self.grid.active_tiles[t // NODES_PER_TILE] * NODES_PER_TILE + t % NODES_PER_TILE
+        tile = self.grid.active_tiles[t >> (2 * TILE_BITS)]
+        return tile * NODES_PER_TILE + (t & (NODES_PER_TILE - 1))
 
     @ti.func
     def touch(self, cell):
@@ -152,7 +170,7 @@ class Substep:
             self.grid.volume[node] = 0
             self.grid.liquid_volume[node] = 0
             self.grid.liquid_excess[node] = 0
-            self.grid.tile_touched[node // NODES_PER_TILE] = 0
+            self.grid.tile_touched[node >> (2 * TILE_BITS)] = 0
         for _ in range(1):
             self.grid.active_count[None] = 0
         for particle in range(self.work[None]):
@@ -225,10 +243,11 @@ class Substep:
         group = self.state.group[particle]
         liquid = self.state.material_model[self.state.material[particle]] == LIQUID
         excess = self.state.volume_ratio[particle] - 1.0
+        columns, rows = self.stencil(cell, group)
         for i, j in ti.static(ti.ndrange(3, 3)):
             weight = w[i, 0] * w[j, 1]
-            node = self.node_of(cell + tm.ivec2(i - 1, j - 1))
-            place = self.in_group(node, group)
+            place = columns[i] + rows[j]
+            node = place - self.in_group(0, group)
             self.grid.mass[place] += fixed_point(weight * mass)
             if self.grid.groups[None] > 1:
                 moment = -weight * mass * bspline_offset(i, j, r)
@@ -332,16 +351,16 @@ class Substep:
         w = bspline_weights(r)
         steady = tm.clamp(d, -0.5 * SCATTER_LIMIT, 0.5 * SCATTER_LIMIT)
         allowed = SCATTER_LIMIT - ti.max(ti.abs(steady.x), ti.abs(steady.y))
-        rows = ti.abs(affine) @ tm.vec2(1.5, 1.5)  # the most that |A o| reaches within the stencil
-        needed = ti.max(rows.x, rows.y)
+        reach = ti.abs(affine) @ tm.vec2(1.5, 1.5)  # the most that |A o| is within the stencil
+        needed = ti.max(reach.x, reach.y)
         share = 1.0
         if needed > allowed:
             share = allowed / needed
+        columns, rows = self.stencil(cell, self.state.group[particle])
         for i, j in ti.static(ti.ndrange(3, 3)):
             u = steady + share * (affine @ bspline_offset(i, j, r))
             momentum = w[i, 0] * w[j, 1] * mass * u
-            node = self.node_of(cell + tm.ivec2(i - 1, j - 1))
-            place = self.in_group(node, self.state.group[particle])
+            place = columns[i] + rows[j]
             self.grid.momentum[place].x += fixed_point(momentum.x)
             self.grid.momentum[place].y += fixed_point(momentum.y)
         if share < 1.0 or (steady != d).any():
@@ -420,9 +439,9 @@ class Substep:
         w = bspline_weights(r)
         d = tm.vec2(0.0, 0.0)
         moment = tm.mat2(0.0, 0.0, 0.0, 0.0)
-        group = self.state.group[particle]
+        columns, rows = self.stencil(cell, self.state.group[particle])
         for i, j in ti.static(ti.ndrange(3, 3)):
-            place = self.in_group(self.node_of(cell + tm.ivec2(i - 1, j - 1)), group)
+            place = columns[i] + rows[j]
             share = w[i, 0] * w[j, 1] * self.grid.displacement[place]
             d += share
             moment += share.outer_product(bspline_offset(i, j, r))
@@ -457,8 +476,9 @@ class Substep:
         volume = 0.0
         room = 0.0
         excess = 0.0
+        columns, rows = self.stencil(cell, 0)
         for i, j in ti.static(ti.ndrange(3, 3)):
-            node = self.node_of(cell + tm.ivec2(i - 1, j - 1))
+            node = columns[i] + rows[j]
             weight = w[i, 0] * w[j, 1]
             volume += weight * ti.cast(self.grid.volume[node], ti.f32)
             room += weight * self.grid.open_share[node]
