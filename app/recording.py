@@ -886,13 +886,15 @@ _VECTORS = ("momentum", "center_of_mass")
 
 # How far aggregates of another device or code may be from the recorded ones. A scene that mixes
 # is chaotic: one different bit moves single particles anywhere in a second or two, while sums
-# over all of them hardly move. The scales are the scene's own, see `compare_aggregates`.
+# over all of them hardly move. The scales are the scene's own, see `compare_aggregates`. These are
+# about twice of what another seed, which moves every particle a little at the start, made of three
+# scenes in four seconds: 1.6, 1.6, 0.5, 3.2 and 6.4 percent at most.
 TOLERANCES = {
-    "mass": 0.02,
-    "live": 0.02,
-    "center_of_mass": 0.02,
-    "momentum": 0.1,
-    "kinetic_energy": 0.1,
+    "mass": 0.03,
+    "live": 0.03,
+    "center_of_mass": 0.01,
+    "momentum": 0.07,
+    "kinetic_energy": 0.13,
 }
 SCALES = {
     "mass": "the recorded mass",
