@@ -7,6 +7,7 @@ same on every screen. It takes effect at a tick's edge, before that tick's subst
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
@@ -71,9 +72,13 @@ def _checked(event: Event, field: Any, value: Any) -> Any:
 
 
 def _finite(place: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise EventError(f"{place}: found {value!r}, expected a finite number")
-    return float(value)
+    number = math.nan
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        with contextlib.suppress(OverflowError):  # an integer beyond every float
+            number = float(value)
+    if not math.isfinite(number):
+        raise EventError(f"{place}: found {str(value)[:40]!r}, expected a finite number")
+    return number
 
 
 @dataclass(frozen=True)

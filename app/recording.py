@@ -832,7 +832,7 @@ def _read_events(lines: Iterator[bytes], last: int) -> dict[int, bytes]:
         for event in listed:
             try:
                 from_json(event)
-            except (EventError, OverflowError) as error:
+            except EventError as error:
                 raise RecordingError(f"events.jsonl: step {step}: {_plain(error, 300)}") from None
         previous = step
         events[step] = line
