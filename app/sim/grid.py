@@ -51,6 +51,8 @@ class Grid:
         self.momentum = ti.Vector.field(2, ti.i32, nodes * groups)
         self.displacement = ti.Vector.field(2, ti.f32, nodes * groups)
         self.open_share = ti.field(ti.f32, nodes)
+        self.backing = ti.Vector.field(3, ti.f32, nodes)
+        self.walled = ti.field(ti.i32, nodes)
         self.solids_near = ti.field(ti.i32, nodes)
         self.tile_touched = ti.field(ti.i32, tiles)
         self.active_tiles = ti.field(ti.i32, tiles)

@@ -16,19 +16,15 @@ BRUSH = MAX_SHAPES
 """Row of the table for the disc of a tool, beyond the scene's own shapes."""
 MAX_VERTICES = 16
 
-SURFACE_SLACK = 0.25
-"""How far [cells] matter comes to rest beyond a surface: nodes stop there, not particles. Measured
-on a settled pool, 0.1 to 0.4; a density that ignored it would read the layer at a wall as
-squeezed."""
-
 REACH = 3.0
-"""Distance [cells] beyond which a solid cannot matter to a node: the displacement cap, the support
-of a spline, and some room for rounding."""
+"""Distance [cells] beyond which a solid cannot matter to a node, nor to a particle in its cell: the
+displacement cap, the support of a spline, a particle's radius, and some room for rounding."""
 
-PENETRATION = 0.5
-"""Depth [cells] that a particle may reach in a collider. Nodes stop at the surface, but a particle
-moves with the mean of its nodes, those outside included, and so crept into walls; past the middle
-of a thin one the way out is the far side."""
+ROUNDING = 1e-5
+"""Approach [cells] past a surface that counts as none."""
+
+EDGE_NORMALS = ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
+"""Inward normals of the edges: left, right, bottom, top."""
 
 STICK = -1.0
 OPEN = -2.0
@@ -255,14 +251,37 @@ class ShapeTable:
         return away.dot(away) < limit * limit
 
     @ti.func
-    def solids_near(self, point):
-        """Bits of the colliders that may touch a node in this substep; the last bit is for all
-        from the 31st on. Zero for most nodes, which then need not look at any."""
-        found = 0
+    def survey(self, point, lower, upper):
+        """What a node needs to know of the solids around it in this substep.
+
+        Returns (near, walled, share, backing). near: bits of the colliders within REACH, the last
+        one for all from the 31st on; walled: whether any solid, edges included, is within REACH;
+        share: part of the node's support that no solid covers, what a rest packing could fill;
+        backing: (g, g . step) of `wall_backing`, summed over solids. Share and backing are exact
+        for one flat surface and for two at right angles.
+        """
+        near = 0
+        walled = 0
+        share = 1.0
+        backing = tm.vec3(0.0, 0.0, 0.0)
         for k in range(self.collider_count[None]):
-            if self.is_near(self.colliders[k], point):
-                found |= 1 << ti.min(k, 30)
-        return found
+            row = self.colliders[k]
+            if self.is_near(row, point):
+                gap, normal = self.distance(row, point)
+                step = self.step_at(row, point)
+                if gap < REACH + step.norm():
+                    near |= 1 << ti.min(k, 30)
+                    walled = 1
+                    share *= support_above(gap)
+                    backing += wall_backing(gap) * tm.vec3(normal, normal.dot(step))
+        gaps = (point.x - lower.x, upper.x - point.x, point.y - lower.y, upper.y - point.y)
+        for k in ti.static(range(4)):
+            if self.edge_friction[k] != OPEN and gaps[k] < REACH:
+                walled = 1
+                share *= support_above(gaps[k])
+                inward = ti.static(EDGE_NORMALS[k])
+                backing += wall_backing(gaps[k]) * tm.vec3(inward[0], inward[1], 0.0)
+        return near, walled, share, backing
 
     @ti.func
     def resolve_colliders(self, point, displacement, near):
@@ -278,54 +297,56 @@ class ShapeTable:
         return result
 
     @ti.func
-    def hold_out(self, point, displacement, near):
-        """Displacement of a particle, which goes no deeper into a collider than PENETRATION.
-
-        The same rule as at a node, without friction: approach is free until there.
-        """
+    def resolve_edges(self, point, displacement, lower, upper):
+        """The same for the four edges of the domain between `lower` and `upper` [cells]."""
+        gaps = (point.x - lower.x, upper.x - point.x, point.y - lower.y, upper.y - point.y)
         result = displacement
-        if near != 0:
-            for k in range(self.collider_count[None]):
-                if (near >> ti.min(k, 30)) & 1 == 1:
-                    row = self.colliders[k]
-                    gap, normal = self.distance(row, point)
-                    step = self.step_at(row, point)
-                    result = contact(result, gap + PENETRATION, normal, step, 0.0)
+        for k in ti.static(range(4)):
+            inward = tm.vec2(ti.static(EDGE_NORMALS[k][0]), ti.static(EDGE_NORMALS[k][1]))
+            still = tm.vec2(0.0, 0.0)
+            result = contact(result, gaps[k], inward, still, self.edge_friction[k])
         return result
 
     @ti.func
-    def resolve_edges(self, point, displacement, lower, upper):
-        """The same for the four edges of the domain between `lower` and `upper` [cells]."""
-        still = tm.vec2(0.0, 0.0)
+    def hold_out(self, point, displacement, radius, near, lower, upper):
+        """Displacement of a particle whose matter reaches `radius` [cells] around it.
+
+        Nodes stop at a surface, but a particle moves with the mean of its nodes, those outside
+        included. So the rule of the nodes holds for particles too: approach is free until matter
+        touches, and nothing is pushed out. Distance to a convex solid is a convex function, so a
+        step that does not approach it cannot enter it: however thin, no wall leaks. Where several
+        solids meet, a second pass mends what a later one undid of an earlier, and a third stops
+        what two passes could not settle.
+        """
         result = displacement
-        result = contact(result, point.x - lower.x, tm.vec2(1.0, 0.0), still, self.edge_friction[0])
-        result = contact(
-            result, upper.x - point.x, tm.vec2(-1.0, 0.0), still, self.edge_friction[1]
-        )
-        result = contact(result, point.y - lower.y, tm.vec2(0.0, 1.0), still, self.edge_friction[2])
-        return contact(result, upper.y - point.y, tm.vec2(0.0, -1.0), still, self.edge_friction[3])
+        for attempt in range(3):
+            result = self.hold_at_edges(point, result, radius, lower, upper)
+            if near != 0:
+                for k in range(self.collider_count[None]):
+                    if (near >> ti.min(k, 30)) & 1 == 1:
+                        row = self.colliders[k]
+                        gap, normal = self.distance(row, point)
+                        step = self.step_at(row, point)
+                        room = ti.max(gap - radius, 0.0)
+                        if attempt < 2:
+                            coulomb = ti.max(self.friction[row], 0.0)
+                            result = contact(result, room, normal, step, coulomb)
+                        elif (result - step).dot(normal) < -room - ROUNDING:
+                            result = step
+        return self.hold_at_edges(point, result, radius, lower, upper)
 
     @ti.func
-    def open_share(self, point, lower, upper):
-        """Share of a node's support that no solid covers: what a rest packing could fill.
-
-        Exact for one flat surface; where several meet, the product of their shares.
-        """
-        share = 1.0
-        for k in range(self.collider_count[None]):
-            if self.is_near(self.colliders[k], point):
-                gap, _normal = self.distance(self.colliders[k], point)
-                share *= support_above(gap + ti.static(SURFACE_SLACK))
-        sides = (
-            point.x - lower.x,
-            upper.x - point.x,
-            point.y - lower.y,
-            upper.y - point.y,
-        )
-        for k in ti.static(range(4)):
-            if self.edge_friction[k] != OPEN:
-                share *= support_above(sides[k] + ti.static(SURFACE_SLACK))
-        return share
+    def hold_at_edges(self, point, displacement, radius, lower, upper):
+        """The same at the edges of the domain that are not open."""
+        result = displacement
+        for axis in ti.static(range(2)):
+            if self.edge_friction[2 * axis] != OPEN:
+                room = point[axis] - lower[axis] - radius
+                result[axis] = ti.max(result[axis], -ti.max(room, 0.0))
+            if self.edge_friction[2 * axis + 1] != OPEN:
+                room = upper[axis] - point[axis] - radius
+                result[axis] = ti.min(result[axis], ti.max(room, 0.0))
+        return result
 
 
 def _bounding_radius(shape):
@@ -380,3 +401,21 @@ def support_above(gap):
     if ti.abs(g) < 0.5:
         below = 0.5 - (0.75 * ti.abs(g) - ti.abs(g) ** 3 / 3.0)
     return below if g < 0.0 else 1.0 - below
+
+
+@ti.func
+def wall_backing(gap):
+    """g of a node `gap` [cells] from a wall, along the wall's normal.
+
+    Matter in contact with a wall ends there, and the sum that makes a node's force of its stress,
+    sum_p m S w o, ends too: under a uniform pressure what is left pulls the nodes next to the wall
+    into it, and matter would sink a cell deep before its stress balances. What the missing half
+    would have given is S M, M = int w(y) y dy from the gap on, along the normal; shared out over
+    the matter that is there, g = M / share. Inside the wall nodes cannot approach it, and g is 0.
+    """
+    distance = tm.clamp(gap, 0.0, 1.5)
+    outer = 1.5 - distance
+    moment = 0.25 * outer**3 - 0.125 * outer**4
+    if distance < 0.5:
+        moment = 13.0 / 64.0 - 0.375 * distance**2 + 0.25 * distance**4
+    return 0.0 if gap < 0.0 else moment / support_above(gap)

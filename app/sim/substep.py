@@ -20,7 +20,7 @@ from app.sim.grid import (
     fixed_point,
 )
 from app.sim.linear import diagonal, signed_svd
-from app.sim.materials import CLAY, LIQUID, SAND, SNOW, VISCO
+from app.sim.materials import CLAY, FLOWING, LIQUID, SAND, SNOW, VISCO
 from app.sim.materials.clay import clay_return_map
 from app.sim.materials.liquid import liquid_return_map, liquid_spray_gradient
 from app.sim.materials.sand import sand_return_map
@@ -35,6 +35,11 @@ from app.sim.state import LEAVING, LIVE, float_index, integer_index
 STRETCH_MIN, STRETCH_MAX = 0.1, 10.0
 GRADIENT_LIMIT = 2.0 / 3.0
 """Bound of |D|_F in a substep: what the advective limit, |d| + 1.5 |D| <= 1 cell, leaves."""
+CLOSING_LIMIT = 2.0 / 3.0
+"""Bound of the share of its volume that a particle loses in a substep when a wall closes on it."""
+GIVE = 0.4
+"""Depth [cells] in a wall at which the particles of a solid are held: less than half of the
+thinnest wall of one cell."""
 HAND_NONE, HAND_GRAB, HAND_PUSH = 0, 1, 2
 GRAB_TIME = 0.015
 """Time [s] in which grabbed matter takes on the hand's velocity."""
@@ -63,6 +68,7 @@ class Substep:
         self.method = ti.field(ti.i32, ())
         self.chebyshev_reach = ti.field(ti.f32, ())
         self.chebyshev_share = ti.field(ti.f32, ())
+        self.closing = ti.field(ti.f32, state.capacity)
         self.inertial_displacement = ti.Vector.field(2, ti.f32, state.capacity)
         self.inertial_gradient = ti.Matrix.field(2, 2, ti.f32, state.capacity)
         self.impulse = ti.Matrix.field(2, 2, ti.f32, state.capacity)
@@ -222,10 +228,13 @@ class Substep:
         for t in range(self.grid.active_count[None] * NODES_PER_TILE):
             node = self.active_node(t)
             point = self.point_of(node)
-            self.grid.solids_near[node] = self.shapes.solids_near(point)
-            self.grid.open_share[node] = self.shapes.open_share(
+            near, walled, share, backing = self.shapes.survey(
                 point, self.lower[None], self.upper[None]
             )
+            self.grid.solids_near[node] = near
+            self.grid.walled[node] = walled
+            self.grid.open_share[node] = share
+            self.grid.backing[node] = backing
         for particle in range(self.work[None]):
             if self.state.status[particle] == LIVE:
                 self.kick(particle)
@@ -278,6 +287,7 @@ class Substep:
         self.state.displacement[particle] = d
         self.inertial_displacement[particle] = d
         self.inertial_gradient[particle] = self.state.displacement_gradient[particle]
+        self.closing[particle] = 0.0
         self.impulse[particle] = tm.mat2(0.0, 0.0, 0.0, 0.0)
         self.impulse_before[particle] = tm.mat2(0.0, 0.0, 0.0, 0.0)
 
@@ -296,13 +306,14 @@ class Substep:
         for particle in range(self.work[None]):
             if self.state.status[particle] == LIVE:
                 self.gather(particle)
+                self.close_on_walls(particle)
 
     @ti.func
     def constrained(self, particle, omega):
         """What the scene's policy scatters for a particle: displacement and affine part."""
         p = self.parameters(particle)
         model = self.state.material_model[self.state.material[particle]]
-        gradient = self.state.displacement_gradient[particle]
+        gradient = self.strain_step(particle)
         deformation = self.state.deformation_gradient[particle]
         ratio = self.state.volume_ratio[particle]
         plastic = self.state.plastic[particle]
@@ -338,6 +349,25 @@ class Substep:
         return d, affine
 
     @ti.func
+    def is_flowing(self, particle):
+        """Whether a particle's model is one of FLOWING."""
+        model = self.state.material_model[self.state.material[particle]]
+        flowing = False
+        for one in ti.static(FLOWING):
+            flowing = flowing or model == one
+        return flowing
+
+    @ti.func
+    def is_backed(self, particle, cell):
+        """Whether walls answer the pressure of a particle: see `wall_backing`.
+
+        A solid that keeps its neighbours carries its weight through the nodes that the wall stops;
+        with its approach counted as compression, it would come to rest above the wall.
+        """
+        walled = self.grid.walled[self.node_of(cell)] != 0
+        return walled and self.method[None] != CLASSIC and self.is_flowing(particle)
+
+    @ti.func
     def scatter_momentum(self, particle, d, affine):
         """m (d + A o_i) to the nine nodes (APIC; Jiang et al. 2015).
 
@@ -357,8 +387,14 @@ class Substep:
         if needed > allowed:
             share = allowed / needed
         columns, rows = self.stencil(cell, self.state.group[particle])
+        first = self.in_group(0, self.state.group[particle])
+        push = 0.0
+        if self.is_backed(particle, cell):
+            push = 0.5 * share * ti.max(self.impulse[particle].trace(), 0.0)
         for i, j in ti.static(ti.ndrange(3, 3)):
             u = steady + share * (affine @ bspline_offset(i, j, r))
+            if push > 0.0:
+                u += push * self.grid.backing[columns[i] + rows[j] - first].xy
             momentum = w[i, 0] * w[j, 1] * mass * u
             place = columns[i] + rows[j]
             self.grid.momentum[place].x += fixed_point(momentum.x)
@@ -453,6 +489,39 @@ class Substep:
             self.count("gradient_capped", 1)
         self.state.displacement_gradient[particle] = gradient
 
+    @ti.func
+    def close_on_walls(self, particle):
+        """Half the divergence of matter that moves against a wall, 2 sum w (d_i - step) . g_i.
+
+        The counterpart of the wall's answer to pressure (`wall_backing`): what force does to a
+        motion, the motion does to volume, so that no energy comes of it. Apart from D, which stays
+        what the grid's velocities are: carried on as velocity it would drive a jet along the wall.
+        """
+        closing = 0.0
+        cell = bspline_cell(self.state.x[particle])
+        if self.is_backed(particle, cell):
+            w = bspline_weights(self.state.x[particle] - cell - 0.5)
+            group = self.state.group[particle]
+            columns, rows = self.stencil(cell, group)
+            for i, j in ti.static(ti.ndrange(3, 3)):
+                place = columns[i] + rows[j]
+                backing = self.grid.backing[place - self.in_group(0, group)]
+                approach = self.grid.displacement[place].dot(backing.xy) - backing.z
+                closing += 2.0 * w[i, 0] * w[j, 1] * approach
+            trace = self.state.displacement_gradient[particle].trace()
+            least = ti.min(-0.5 * (CLOSING_LIMIT + trace), 0.0)
+            bounded = tm.clamp(closing, least, 0.5 * CLOSING_LIMIT)
+            if bounded != closing:
+                self.count("gradient_capped", 1)
+            closing = bounded
+        self.closing[particle] = closing
+
+    @ti.func
+    def strain_step(self, particle):
+        """Gradient by which a particle deforms: its own, and what a wall closes."""
+        closing = self.closing[particle]
+        return self.state.displacement_gradient[particle] + closing * tm.mat2(1.0, 0.0, 0.0, 1.0)
+
     @ti.kernel
     def integrate(self):
         """Move, deform and yield; second half of gravity; damping; who leaves; the fastest rate."""
@@ -489,7 +558,7 @@ class Substep:
     @ti.func
     def deform(self, particle):
         """F <- (I + D) F or J <- J (1 + tr D), return mapping, and the guard of extreme stretch."""
-        gradient = self.state.displacement_gradient[particle]
+        gradient = self.strain_step(particle)
         p = self.parameters(particle)
         model = self.state.material_model[self.state.material[particle]]
         if model == LIQUID:
@@ -500,7 +569,8 @@ class Substep:
             if bounded != ratio:
                 self.count("deformation_clamped", 1)
             self.state.volume_ratio[particle] = bounded
-            self.state.displacement_gradient[particle] = liquid_spray_gradient(gradient, density)
+            kept = liquid_spray_gradient(self.state.displacement_gradient[particle], density)
+            self.state.displacement_gradient[particle] = kept
         else:
             deformation = self.state.deformation_gradient[particle]
             deformation, plastic = self.returned(
@@ -544,7 +614,14 @@ class Substep:
         dt = self.dt[None]
         start = self.state.x[particle]
         near = self.grid.solids_near[self.node_of(bspline_cell(start))]
-        d = self.shapes.hold_out(start, self.state.displacement[particle], near)
+        d = self.shapes.hold_out(
+            start,
+            self.state.displacement[particle],
+            self.touching_distance(particle),
+            near,
+            self.lower[None],
+            self.upper[None],
+        )
         x = start + d
         d = (d + 0.5 * dt * dt * self.gravity[None]) * self.damping_factor[None]
         reach = ti.static(0.5 * MARGIN)
@@ -554,6 +631,15 @@ class Substep:
         self.state.x[particle] = bounded
         self.state.displacement[particle] = d
         self.state.displacement_gradient[particle] *= self.damping_factor[None]
+
+    @ti.func
+    def touching_distance(self, particle):
+        """Distance [cells] from a surface at which a particle is held: half its side.
+
+        A solid that keeps its neighbours is stopped by the nodes and remembers how far it was
+        squeezed; held as well, it would forget. It may give way a little before it is.
+        """
+        return 0.5 * ti.sqrt(self.volume[None]) if self.is_flowing(particle) else -GIVE
 
     @ti.func
     def sort_out(self, particle):

@@ -3,9 +3,8 @@
 At a depth that carries the weight rho g h0 (h0 counted in the matter at rest) the pressure is
 rho g h0 and the volume ratio 1 - rho g h0 / K, for a pressure linear in the volume ratio
 (Batchelor, An Introduction to Fluid Dynamics, section 1.4). The pressure is the model's, of every
-particle; the compression is geometry alone, from the number of particles below a height. Matter
-rests up to 0.4 cells inside a wall, so the weight is that of the matter which really stands on the
-region, away from walls.
+particle; the compression is geometry alone, from the number of particles below a height. The weight
+is that of the matter which really stands on the region, away from walls.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 from app.validation.gate import Check, Gate, World, box, close, scene_of
 
 CELL = 0.01
-WIDTH, HEIGHT = 40, 20
+WIDTH, HEIGHT = 40, 26
 DENSITY, BULK, GRAVITY = 1000.0, 1.0e4, 9.81
 WALL = 6
 """Width [cells] of what is left out at each side."""

@@ -13,7 +13,7 @@ import numpy as np
 from app.validation.gate import Check, Gate, World, at_most, box, close, scene_of
 
 CELL = 0.01
-WIDTH = 16
+WIDTH = 20
 LEFT = 4.5
 DENSITY, VISCOSITY, GRAVITY = 1000.0, 20.0, 0.5
 LIMIT = 0.05
@@ -32,11 +32,11 @@ viscosity = {viscosity}
     body = (
         liquid
         + box("collider", (-4, -4), (LEFT, 104), 'friction = "stick"')
-        + box("collider", (right, -4), (30, 104), 'friction = "stick"')
+        + box("collider", (right, -4), (34, 104), 'friction = "stick"')
         + box("fill", (LEFT, 25), (right, 85), 'material = "liquid"')
     )
     return scene_of(
-        "Slot", (25, 100), body, gravity=f"[0, {-GRAVITY}]", tick_rate=100, substeps=2, rounds=8
+        "Slot", (29, 100), body, gravity=f"[0, {-GRAVITY}]", tick_rate=100, substeps=2, rounds=8
     )
 
 

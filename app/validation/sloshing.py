@@ -3,7 +3,7 @@
 A tank is shaken sideways near the period of its first mode, and calmed. The volume is geometry
 alone: the room of the particles in the middle of the tank, from the number of them below a height,
 against the room at rest less what the weight above compresses. Walls and surface stay out of it,
-since matter rests up to 0.4 cells inside a wall.
+since matter at a wall is packed a little unevenly.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from simulations import CELL, fill, scene, shape
 
 from app import geometry
 from app.sim.grid import MARGIN
-from app.sim.shapes import OPEN, STICK, ShapeTable, contact, support_above
+from app.sim.shapes import OPEN, STICK, ShapeTable, contact, support_above, wall_backing
 
 VECTORS = ti.types.ndarray(dtype=ti.f32, ndim=2)
 NUMBERS = ti.types.ndarray(dtype=ti.f32, ndim=1)
@@ -65,6 +65,12 @@ def contacts(
 def supports(gaps: NUMBERS, out: NUMBERS):
     for k in range(gaps.shape[0]):
         out[k] = support_above(gaps[k])
+
+
+@ti.kernel
+def backings(gaps: NUMBERS, out: NUMBERS):
+    for k in range(gaps.shape[0]):
+        out[k] = wall_backing(gaps[k])
 
 
 def random_shape(rng, kind, **values):
@@ -240,3 +246,18 @@ def test_support_above_is_the_splines_integral(cpu):
     w = np.where(np.abs(s) < 0.5, 0.75 - s**2, 0.5 * (1.5 - np.abs(s)) ** 2)
     expected = [(w * (s > -gap)).sum() * 3.0 / len(s) for gap in gaps]
     np.testing.assert_allclose(out, expected, atol=1e-5)
+
+
+def test_a_uniform_pressure_moves_no_node(cpu):
+    """The sum of w (o + g n) over matter that fills the room above a wall, o from matter to node:
+    zero with the wall's backing; without it the nodes next to the wall are pulled into it."""
+    gaps = np.linspace(0.01, 2.0, 60).astype(np.float32)
+    backing = np.zeros_like(gaps)
+    backings(gaps, backing)
+    y = (np.arange(400_000) + 0.5) / 400_000 * 3.0 - 1.5  # of matter, from the node
+    w = np.where(np.abs(y) < 0.5, 0.75 - y**2, 0.5 * (1.5 - np.abs(y)) ** 2)
+    filled = y > -gaps[:, None]
+    bare = (w * -y * filled).sum(1) * 3.0 / len(y)
+    backed = bare + backing * (w * filled).sum(1) * 3.0 / len(y)
+    np.testing.assert_allclose(backed, 0.0, atol=1e-5)
+    assert bare.min() < -0.2

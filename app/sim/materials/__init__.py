@@ -14,6 +14,9 @@ from app.sim.state import MATERIAL_PARAMETERS
 MODELS = ("liquid", "elastic", "neo_hookean", "sand", "visco", "snow", "clay")
 LIQUID, ELASTIC, NEO_HOOKEAN, SAND, VISCO, SNOW, CLAY = range(len(MODELS))
 
+FLOWING = (LIQUID, SAND, VISCO, CLAY)
+"""Models whose particles change neighbours, and whose volume the grid therefore measures."""
+
 
 def pack(record, reference_density, particle_volume, cell):
     """Parameters of one record in grid units, in the order of `MATERIAL_PARAMETERS`.

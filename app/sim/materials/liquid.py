@@ -50,7 +50,7 @@ def liquid_return_map(volume_ratio, gradient, around):
     """
     result = volume_ratio + SMOOTHING * (around.z - volume_ratio)
     result *= 1.0 + gradient.trace()
-    recovery = RECOVERY * tm.smoothstep(0.7, 1.0, around.y)
+    recovery = RECOVERY
     result += recovery * (ti.min(1.0 / around.x, 1.0) - result)
     if around.x < SPARSE_DENSITY:
         result = ti.min(result, 1.0)
