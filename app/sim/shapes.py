@@ -8,10 +8,10 @@ import taichi.math as tm
 
 from app import geometry
 from app.sim.grid import MARGIN
+from app.sim.state import MAX_SHAPES
 
 KINDS = ("box", "circle", "capsule", "polygon", "half_plane")
 BOX, CIRCLE, CAPSULE, POLYGON, HALF_PLANE = range(len(KINDS))
-MAX_SHAPES = 256
 BRUSH = MAX_SHAPES
 """Row of the table for the disc of a tool, beyond the scene's own shapes."""
 MAX_VERTICES = 16
@@ -310,16 +310,17 @@ class ShapeTable:
         return contact(result, upper.y - point.y, tm.vec2(0.0, -1.0), still, self.edge_friction[3])
 
     @ti.func
-    def open_share(self, point, lower, upper):
+    def open_share(self, point, lower, upper, slack):
         """Share of a node's support that no solid covers: what a rest packing could fill.
 
-        Exact for one flat surface; where several meet, the product of their shares.
+        Exact for one flat surface; where several meet, the product of their shares. `slack` [cells]
+        is how far beyond a surface matter may lie.
         """
         share = 1.0
         for k in range(self.collider_count[None]):
             if self.is_near(self.colliders[k], point):
                 gap, _normal = self.distance(self.colliders[k], point)
-                share *= support_above(gap + ti.static(SURFACE_SLACK))
+                share *= support_above(gap + slack)
         sides = (
             point.x - lower.x,
             upper.x - point.x,
@@ -328,7 +329,7 @@ class ShapeTable:
         )
         for k in ti.static(range(4)):
             if self.edge_friction[k] != OPEN:
-                share *= support_above(sides[k] + ti.static(SURFACE_SLACK))
+                share *= support_above(sides[k] + slack)
         return share
 
 

@@ -29,7 +29,7 @@ from app.sim.materials.visco import visco_return_map
 from app.sim.policies import CLASSIC, EXPLICIT
 from app.sim.policies.classic import classic_gradient
 from app.sim.policies.compliant import compliant_impulse, compliant_stiffness
-from app.sim.shapes import OPEN
+from app.sim.shapes import OPEN, SURFACE_SLACK
 from app.sim.state import LEAVING, LIVE, float_index, integer_index
 
 STRETCH_MIN, STRETCH_MAX = 0.1, 10.0
@@ -224,7 +224,7 @@ class Substep:
             point = self.point_of(node)
             self.grid.solids_near[node] = self.shapes.solids_near(point)
             self.grid.open_share[node] = self.shapes.open_share(
-                point, self.lower[None], self.upper[None]
+                point, self.lower[None], self.upper[None], SURFACE_SLACK
             )
         for particle in range(self.work[None]):
             if self.state.status[particle] == LIVE:

@@ -66,7 +66,7 @@ def test_never_into_occupied_space(world):
     block = fill((12, 12), (20, 20), "water")
     sim = world(scene(block, emitter(rate=5.0), gravity=(3.0, -5.0), cells=(32, 32)))
     occupied = set(map(tuple, lattice_sites(sim.positions())))
-    sim._solver._run_emitters(1 / 60)
+    sim._solver._run_emitters()
     points = sim.positions()
     expect_one_particle_a_site(points)
     new = set(map(tuple, lattice_sites(points))) - occupied
@@ -77,7 +77,7 @@ def test_never_into_occupied_space(world):
         cells = np.floor(old / CELL).astype(int) + 1
         crowd = np.zeros((34, 34), int)  # matter may rest a little beyond an edge
         np.add.at(crowd, tuple(cells.T), 1)
-        sim._solver._run_emitters(1 / 60)
+        sim._solver._run_emitters()
         fresh = (array(sim, "x")[before : integer(sim, "high_water")] - 4) * CELL
         fresh_cells = np.floor(fresh / CELL).astype(int) + 1
         assert (crowd[tuple(fresh_cells.T)] < 4).all()
@@ -90,7 +90,7 @@ def test_never_into_occupied_space(world):
 def test_never_into_colliders_and_only_inside_the_shape(world):
     collider = shape("collider", "circle", center=(0.2, 0.2), radius=0.06)
     sim = world(scene(emitter(rate=50.0), collider, gravity=(0.0, 0.0)))
-    sim._solver._run_emitters(1 / 60)
+    sim._solver._run_emitters()
     drawn, ball = sim.scene.shapes
     points = sim.positions()
     sites = (lattice_sites(points) + 0.5) * CELL / 2
@@ -114,7 +114,7 @@ def test_every_kind_fills_itself(world, kind):
     }[kind]
     drawn = shape("emitter", kind, center=(0.3, 0.3), material="water", rate=50.0, **keys)
     sim = world(scene(drawn, gravity=(0.0, 0.0)))
-    sim._solver._run_emitters(1 / 60)
+    sim._solver._run_emitters()
     inside = geometry.signed_distance(sim.scene.shapes[0], _all_sites((0, 0), (64, 64)))
     clear = np.abs(inside) > 1e-5  # a site on the outline itself may go either way
     assert (inside[clear] < 0).sum() <= sim.status().emitted <= (inside < 1e-5).sum()
@@ -126,7 +126,7 @@ def test_a_large_emitter_keeps_its_rate(world):
     drawn = emitter((0, 0), LARGEST, rate=rate)
     sim = world(scene(drawn, cells=LARGEST, gravity=(0.0, 0.0)))
     for tick in (1, 2):
-        sim._solver._run_emitters(1 / 60)
+        sim._solver._run_emitters()
         assert integer(sim, "emitted") == tick * int(rate / 60 / PARTICLE_AREA)
     expect_one_particle_a_site(sim.positions())
 
@@ -178,7 +178,7 @@ def test_the_seed_scatters_loose_matter_and_spares_elastic(world):
     def made(material, seed):
         drawn = emitter(material=material, rate=50.0)
         sim = world(scene(drawn, gravity=(0.0, 0.0)), seed=seed)
-        sim._solver._run_emitters(1 / 60)
+        sim._solver._run_emitters()
         return sim.positions()
 
     assert not np.array_equal(made("sand", 1), made("sand", 2))
