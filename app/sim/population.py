@@ -22,8 +22,10 @@ ROOM_NEEDED = 0.75
 """Share of a new particle's own measure that must have room. A hole in a rest packing leaves all of
 it. At sites that happen to be empty amid settled sand, plasticine or water it was 0.5 at the most:
 their particles keep no lattice, and single cells say little."""
-SAMPLES = 4
-"""Points a site spacing at which the way of a site is looked at."""
+LEAST_STEP = 1.0 / 16.0
+MOST_STEP = 0.5
+"""Bounds of a step along the way of a site, in site spacings and in cells: the one finds emitters
+that are thinner than a spacing, the other colliders in the way."""
 FRESH, OLD = 1, 2
 """Sites that have entered an emitter since the last tick, and those that were in it before."""
 
@@ -198,26 +200,28 @@ class Population:
         """FRESH or OLD for a point that was in shape `row` within the tick before, else 0.
 
         `travel` is the way of the flow in a tick: what a thin emitter lets go in a tick is beyond
-        it by now. No collider may lie between. Two windows of the way up the flow are looked at,
-        this tick's and the one before, by the same points: so each site is FRESH exactly once.
+        it by now. No collider may lie between. The way of this tick is looked at up the flow, then
+        that of the tick before, by steps that a distance leaves free.
         """
-        steps = ti.max(ti.cast(ti.ceil(travel.norm() * self.axis_sites[None] * SAMPLES), ti.i32), 1)
+        length = travel.norm()
+        up = -travel / ti.max(length, 1e-9)
+        least = LEAST_STEP / self.axis_sites[None]
         clear = (point > self.lower[None]).all() and (point < self.upper[None]).all()
         now = False
         before = False
-        k = 0
-        end = steps
-        while clear and not before and k < end:
-            sample = point - travel * (ti.cast(k, ti.f32) / steps)
+        way = 0.0
+        end = ti.max(length, least)
+        while clear and not before and way < end:
+            sample = point + way * up
             if not now:
                 clear = not self.shapes.inside_collider(sample)
             value, _normal = self.shapes.distance(row, sample)
-            k += 1
+            way += tm.clamp(value, least, MOST_STEP)
             if value < 0.0:
                 before = now
                 now = True
-                k = ti.max(k, steps)
-                end = 2 * steps
+                way = ti.max(way, length)
+                end = 2.0 * length + least
         return ti.select(clear and now, ti.select(before, OLD, FRESH), 0)
 
     @ti.kernel
