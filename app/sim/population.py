@@ -26,8 +26,9 @@ LEAST_STEP = 1.0 / 16.0
 MOST_STEP = 0.5
 """Bounds of a step along the way of a site, in site spacings and in cells: the one finds emitters
 that are thinner than a spacing, the other colliders in the way."""
-FRESH, OLD = 1, 2
-"""Sites that have entered an emitter since the last tick, and those that were in it before."""
+FRESH, OLD, CLOSED = 1, 2, 3
+"""Sites that have entered an emitter since the last tick, those that were in it before, and those
+that a solid takes away."""
 
 
 @ti.func
@@ -186,9 +187,9 @@ class Population:
             point = (point + 0.5) / n
             kind = self.entry(row, point, tm.vec2(travel_x, travel_y))
             if kind != 0:
-                self.room[None] += 1 - self.site_count[k]
+                self.room[None] += ti.cast(kind != CLOSED, ti.i32) - self.site_count[k]
             self.candidates[k] = 0
-            if kind != 0 and self.site_count[k] == 0:
+            if (kind == FRESH or kind == OLD) and self.site_count[k] == 0:
                 share = self.shapes.open_share(point, self.lower[None], self.upper[None], 0.0)
                 needed = ROOM_NEEDED * bspline_value(0.0) ** 2 / (n * n)
                 self.site_room[k] = fixed_point(share - needed) - self.site_measure[k]
@@ -197,11 +198,12 @@ class Population:
 
     @ti.func
     def entry(self, row, point, travel):
-        """FRESH or OLD for a point that was in shape `row` within the tick before, else 0.
+        """FRESH or OLD for a point that was in shape `row` within the tick before, CLOSED where a
+        solid is in the way, else 0.
 
         `travel` is the way of the flow in a tick: what a thin emitter lets go in a tick is beyond
-        it by now. No collider may lie between. The way of this tick is looked at up the flow, then
-        that of the tick before, by steps that a distance leaves free.
+        it by now. The way of this tick is looked at up the flow, then that of the tick before, by
+        steps that a distance leaves free.
         """
         length = travel.norm()
         up = -travel / ti.max(length, 1e-9)
@@ -211,10 +213,10 @@ class Population:
         before = False
         way = 0.0
         end = ti.max(length, least)
-        while clear and not before and way < end:
+        while not before and way < end:
             sample = point + way * up
             if not now:
-                clear = not self.shapes.inside_collider(sample)
+                clear = clear and not self.shapes.inside_collider(sample)
             value, _normal = self.shapes.distance(row, sample)
             way += tm.clamp(value, least, MOST_STEP)
             if value < 0.0:
@@ -222,7 +224,8 @@ class Population:
                 now = True
                 way = ti.max(way, length)
                 end = 2.0 * length + least
-        return ti.select(clear and now, ti.select(before, OLD, FRESH), 0)
+        kind = ti.select(before, OLD, FRESH)
+        return ti.select(now, ti.select(clear, kind, CLOSED), 0)
 
     @ti.kernel
     def admit_sites(self, width: ti.i32, height: ti.i32):

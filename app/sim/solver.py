@@ -287,16 +287,17 @@ class Solver:
                 self.population.fill_sites(row, kind, *sites, *offset, number, group, *step)
 
     def _cells_around(self, reach, travel):
-        """Cells (left, bottom, right, top) of the domain that hold what lies within `reach`
-        (xmin, ymin, xmax, ymax) [m], and a tick's `travel` [cells] beyond; ends excluded."""
+        """Cells (left, bottom, right, top) that hold what lies within `reach` (xmin, ymin, xmax,
+        ymax) [m] and a tick's `travel` [cells] beyond; ends excluded. One cell outside the domain
+        belongs to it: matter may lie a little beyond an edge."""
         (nx, ny), (tx, ty) = self.scene.domain.cells, travel
         left, bottom, right, top = (bound / self.cell for bound in reach)
-        # A moving lattice is off the cells by a part of a site, so a cell more to the lower left.
+        # A moving lattice is off the cells by a part of a site: a cell more on every side.
         return (
-            max(math.floor(left + min(tx, 0.0)) - 1, 0),
-            max(math.floor(bottom + min(ty, 0.0)) - 1, 0),
-            min(math.ceil(right + max(tx, 0.0)) + 1, nx),
-            min(math.ceil(top + max(ty, 0.0)) + 1, ny),
+            max(math.floor(left + min(tx, 0.0)) - 1, -1),
+            max(math.floor(bottom + min(ty, 0.0)) - 1, -1),
+            min(math.ceil(right + max(tx, 0.0)) + 1, nx + 1),
+            min(math.ceil(top + max(ty, 0.0)) + 1, ny + 1),
         )
 
     # -- time --------------------------------------------------------------------------------------
