@@ -27,36 +27,63 @@ def pose(shape: Shape, time: float) -> Pose:
 
     Before its first keyframe a shape stands at the first; between two it moves in a straight line.
     """
-    center, degrees = shape.center, shape.angle
     motion = shape.motion
+    if motion is not None and motion.angular_velocity is not None:
+        turned = motion.angular_velocity * time
+        return np.array(shape.center), math.radians(shape.angle) + turned
+    center, degrees = shape.center, (shape.angle,)
     if motion is not None:
-        if motion.angular_velocity is not None:
-            return np.array(center), math.radians(degrees) + motion.angular_velocity * time
-        now = _local_time(motion, time)
-        times, values = motion.center_track
-        if times:
-            center = _interpolated(times, values, now)
-        times, values = motion.angle_track
-        if times:
-            (degrees,) = _interpolated(times, values, now)
-    return np.array(center, dtype=np.float64), math.radians(degrees)
+        _, now = _local_time(motion, time)
+        center = _interpolated(*motion.center_track, now) or center
+        degrees = _interpolated(*motion.angle_track, now) or degrees
+    return np.array(center, dtype=np.float64), math.radians(degrees[0])
 
 
-def _local_time(motion: Motion, time: float) -> float:
-    """Time within the keyframes: held at the ends, or folded back according to `repeat`."""
+def travel(shape: Shape, start: float, end: float) -> Pose:
+    """Way (2,) float64 [m] and turn [rad] that `shape` makes from `start` to `end` [s].
+
+    Along its keyframes only: where a loop begins again elsewhere it jumps, and a jump is no way. So
+    a loop from 0 to 360 degrees goes on turning, whatever its pose is called then.
+    """
+    (center, angle), (center_after, angle_after) = pose(shape, start), pose(shape, end)
+    way, turn = center_after - center, angle_after - angle
+    motion = shape.motion
+    if motion is not None and motion.repeat == "loop":
+        loops = _local_time(motion, end)[0] - _local_time(motion, start)[0]
+        way = way + loops * np.array(_span(*motion.center_track) or (0.0, 0.0))
+        turn += loops * math.radians(*(_span(*motion.angle_track) or (0.0,)))
+    return way, turn
+
+
+def _local_time(motion: Motion, time: float) -> tuple[int, float]:
+    """How often a motion has begun again, and the time [s] within its keyframes.
+
+    That is held at the ends, or folded back according to `repeat`.
+    """
     first, last = motion.keyframes[0].time, motion.keyframes[-1].time
     if time <= first or motion.repeat == "once":
-        return min(max(time, first), last)
+        return 0, min(max(time, first), last)
     span = last - first
     if motion.repeat == "loop":
-        return first + math.fmod(time - first, span)
+        loops, phase = divmod(time - first, span)
+        return int(loops), first + phase
     phase = math.fmod(time - first, 2.0 * span)
-    return first + (phase if phase <= span else 2.0 * span - phase)
+    return 0, first + (phase if phase <= span else 2.0 * span - phase)
+
+
+def _span(
+    times: tuple[float, ...], values: tuple[tuple[float, ...], ...]
+) -> tuple[float, ...] | None:
+    """The last value less the first, None where there are none."""
+    return tuple(b - a for a, b in zip(values[0], values[-1], strict=True)) if times else None
 
 
 def _interpolated(
     times: tuple[float, ...], values: tuple[tuple[float, ...], ...], now: float
-) -> tuple[float, ...]:
+) -> tuple[float, ...] | None:
+    """The value at time `now` [s], None where there are none."""
+    if not times:
+        return None
     after = bisect.bisect_right(times, now)
     if after == 0:
         return values[0]

@@ -356,7 +356,8 @@ class _Findings:
                 if jump > 1e-9:
                     self.warnings.append(
                         f"collider {shape.label} jumps by {jump:.3g} {unit} where its motion "
-                        "begins again: its first and last keyframes differ"
+                        "begins again: its first and last keyframes differ, and it does not sweep "
+                        "what lies between"
                     )
 
     def speeds(self, fall: float, needed: int) -> None:

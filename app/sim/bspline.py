@@ -31,3 +31,10 @@ def bspline_weights(r):
 def bspline_offset(i, j, r):
     """Vector from the particle to node (i, j) of its stencil [cells]."""
     return tm.vec2(i - 1.0, j - 1.0) - r
+
+
+@ti.func
+def bspline_value(distance):
+    """The quadratic B-spline [1/cell] at a signed distance [cells] from its node."""
+    d = ti.abs(distance)
+    return ti.select(d < 0.5, 0.75 - d * d, 0.5 * ti.max(1.5 - d, 0.0) ** 2)

@@ -8,10 +8,10 @@ import taichi.math as tm
 
 from app import geometry
 from app.sim.grid import MARGIN
+from app.sim.state import MAX_SHAPES
 
 KINDS = ("box", "circle", "capsule", "polygon", "half_plane")
 BOX, CIRCLE, CAPSULE, POLYGON, HALF_PLANE = range(len(KINDS))
-MAX_SHAPES = 256
 BRUSH = MAX_SHAPES
 """Row of the table for the disc of a tool, beyond the scene's own shapes."""
 MAX_VERTICES = 16
@@ -139,14 +139,18 @@ class ShapeTable:
         count[None] = len(members)
 
     def place(self, start, end):
-        """Set the poses at the two ends of a tick [s], from absolute time in double precision."""
+        """Set the poses at the two ends of a tick [s], from absolute time in double precision.
+
+        The second is the first and the way along the keyframes, so a loop that begins again
+        elsewhere jumps between two ticks and never sweeps what lies on the way.
+        """
         poses = np.zeros((2, MAX_SHAPES + 1, 3), np.float32)
         for row, shape in enumerate(self.shapes):
-            first = _device_pose(shape, start, self.cell)
-            last = _device_pose(shape, end, self.cell)
-            turns = math.floor(first[2] / (2 * math.pi)) * 2 * math.pi
-            poses[0, row] = first[0], first[1], first[2] - turns
-            poses[1, row] = last[0], last[1], last[2] - turns
+            x, y, angle = _device_pose(shape, start, self.cell)
+            way, turn = geometry.travel(shape, start, end)
+            angle = math.fmod(angle, 2 * math.pi)
+            poses[0, row] = x, y, angle
+            poses[1, row] = x + way[0] / self.cell, y + way[1] / self.cell, angle + turn
         self.pose_start.from_numpy(poses[0])
         self.pose_end.from_numpy(poses[1])
         self.advance(0, 1)

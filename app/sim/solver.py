@@ -13,7 +13,7 @@ from app.sim.grid import MARGIN, NODES_PER_TILE, Grid, tiles_for
 from app.sim.materials import MODELS, pack
 from app.sim.policies import METHODS
 from app.sim.policies.chebyshev import Acceleration
-from app.sim.population import MAX_SITES, Population
+from app.sim.population import FRESH, MAX_SITES, OLD, Population
 from app.sim.shapes import BRUSH, ShapeTable
 from app.sim.state import (
     COUNTERS,
@@ -95,6 +95,7 @@ class Solver:
         self.material_names = list(scene.materials)
         self.reference_density = max(m.density for m in scene.materials.values())
         self.ticks = 0
+        self.tick_dt = 1.0 / scene.solver.tick_rate
         self.shapes.load(scene)
         self.time_step.load(scene)
         self._load_constants(scene)
@@ -146,6 +147,8 @@ class Solver:
         substep.lower[None] = [MARGIN, MARGIN]
         substep.upper[None] = [MARGIN + nx, MARGIN + ny]
         substep.hand[None] = HAND_NONE
+        self.population.lower[None] = substep.lower[None]
+        self.population.upper[None] = substep.upper[None]
         self.population.axis_sites[None] = math.isqrt(solver.particles_per_cell)
 
     def _load_records(self, materials):
@@ -251,44 +254,59 @@ class Solver:
         """Fill the free space in a disc [m] with matter at rest."""
         self._set_brush(center, radius)
         reach = (center[0] - radius, center[1] - radius, center[0] + radius, center[1] + radius)
-        self._emit(BRUSH, reach, material, 0, (0.0, 0.0), UNLIMITED)
+        self.population.budget[None] = UNLIMITED
+        self._emit(BRUSH, reach, material, 0, (0.0, 0.0))
 
     def _set_brush(self, center, radius):
         x, y = (c / self.cell + MARGIN for c in center)
         self.shapes.set_brush(x, y, radius / self.cell)
 
-    def _emit(self, row, reach, material, group, velocity, budget):
-        """Emit into the free sites of a shape within `reach` (xmin, ymin, xmax, ymax) [m]."""
-        nx, ny = self.scene.domain.cells
-        left = max(math.floor(reach[0] / self.cell), 0)
-        bottom = max(math.floor(reach[1] / self.cell), 0)
-        right = min(math.ceil(reach[2] / self.cell), nx)
-        top = min(math.ceil(reach[3] / self.cell), ny)
-        if right <= left or top <= bottom:
-            return
+    def _emit(self, row, reach, material, group, velocity):
+        """Emit into the free sites of a shape within `reach` (xmin, ymin, xmax, ymax) [m], with a
+        velocity [m/s]."""
         n = math.isqrt(self.scene.solver.particles_per_cell)
         dt = self.state.floats[float_index("dt")]
-        vx, vy = (v * dt / self.cell for v in velocity)
+        step = [v * dt / self.cell for v in velocity]
+        travel = [v * self.tick_dt / self.cell for v in velocity]
+        offset = [math.fmod(part * self.ticks * n, 1.0) for part in travel]
+        left, bottom, right, top = self._cells_around(reach, travel)
+        if right <= left or top <= bottom:
+            return
         number = self.material_names.index(material)
         width = (right - left) * n
         band = max(MAX_SITES // (width * n), 1)
         bands = list(range(bottom, top, band))
         turn = self.ticks % len(bands)  # what one band uses up the next ones miss: take turns
-        self.population.budget[None] = budget
         for first in bands[turn:] + bands[:turn]:
             height = (min(first + band, top) - first) * n
-            start = ((left + MARGIN) * n, (first + MARGIN) * n)
-            self.population.find_sites(row, *start, width, height)
-            self.population.fill_sites(*start, width, height, number, group, vx, vy)
+            sites = ((left + MARGIN) * n, (first + MARGIN) * n, width, height)
+            self.population.measure_sites(*sites, *offset)
+            self.population.find_candidates(row, *sites, *offset, *travel)
+            self.population.admit_sites(width, height)
+            for kind in (FRESH, OLD):
+                self.population.fill_sites(row, kind, *sites, *offset, number, group, *step)
+
+    def _cells_around(self, reach, travel):
+        """Cells (left, bottom, right, top) that hold what lies within `reach` (xmin, ymin, xmax,
+        ymax) [m] and a tick's `travel` [cells] beyond; ends excluded. One cell outside the domain
+        belongs to it: matter may lie a little beyond an edge."""
+        (nx, ny), (tx, ty) = self.scene.domain.cells, travel
+        left, bottom, right, top = (bound / self.cell for bound in reach)
+        # A moving lattice is off the cells by a part of a site: a cell more on every side.
+        return (
+            max(math.floor(left + min(tx, 0.0)) - 1, -1),
+            max(math.floor(bottom + min(ty, 0.0)) - 1, -1),
+            min(math.ceil(right + max(tx, 0.0)) + 1, nx + 1),
+            min(math.ceil(top + max(ty, 0.0)) + 1, ny + 1),
+        )
 
     # -- time --------------------------------------------------------------------------------------
 
     def tick(self):
         """Run one tick of the scene."""
-        tick_dt = 1.0 / self.scene.solver.tick_rate
         if self.shapes.moving:
-            self.shapes.place(self.ticks * tick_dt, (self.ticks + 1) * tick_dt)
-        self._run_emitters(tick_dt)
+            self.shapes.place(self.ticks * self.tick_dt, (self.ticks + 1) * self.tick_dt)
+        self._run_emitters()
         self.time_step.begin_tick()
         self.substep.set_environment()
         for substep in range(self._launches()):
@@ -311,19 +329,21 @@ class Solver:
             return self.time_step.substeps[None]
         return self.scene.solver.max_substeps
 
-    def _run_emitters(self, tick_dt):
+    def _run_emitters(self):
         """Each emitter's share of this tick: whole particles, and a function of the tick alone."""
-        now = self.ticks * tick_dt
-        area = self.cell**2 / self.scene.solver.particles_per_cell
+        now = self.ticks * self.tick_dt
+        spacing = self.scene.spacing
         for row, shape in enumerate(self.scene.shapes):
             if shape.role != "emitter" or not shape.start <= now < shape.stop:
                 continue
-            rate = shape.rate * tick_dt / area
-            budget = math.floor(rate * (self.ticks + 1)) - math.floor(rate * self.ticks)
-            if budget > 0:
-                velocity = [shape.speed * part for part in shape.direction]
-                reach = geometry.bounds(shape)
-                self._emit(row, reach, shape.material, shape.group, velocity, budget)
+            rate = shape.rate * self.tick_dt / spacing**2
+            share = math.floor(rate * (self.ticks + 1)) - math.floor(rate * self.ticks)
+            left, bottom, right, top = reach = geometry.bounds(shape)
+            row_of_sites = math.ceil(max(right - left, top - bottom) / spacing)
+            velocity = [shape.speed * part for part in shape.direction]
+            self.population.begin_emission(row, share)
+            self._emit(row, reach, shape.material, shape.group, velocity)
+            self.population.end_emission(row, math.ceil(rate) + row_of_sites)
 
     # -- reading -----------------------------------------------------------------------------------
 

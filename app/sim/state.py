@@ -18,6 +18,7 @@ COUNTERS = (
     "deformation_clamped",
     "nonfinite_removed",
     "capacity_reached",
+    "emission_refused",
     "substeps_limited",
 )
 """Every clamp and overflow, counted since the last (re)start; each is shown when it is not zero."""
@@ -56,10 +57,12 @@ MATERIAL_PARAMETERS = (
 over density and squared cell size [1/s^2]; viscosity likewise [1/s]; the rest without dimension."""
 
 MAX_MATERIALS = 64
+MAX_SHAPES = 256
 
 
 class State:
-    """Particle arrays of `capacity` slots, the free list, counters and edited parameters.
+    """Particle arrays of `capacity` slots, the free list, what emitters owe, counters and edited
+    parameters.
 
     Positions [cells, with the grid's margin], displacements [cells/substep], displacement
     gradients [1/substep], deformation gradients, volume ratios J and plastic scalars.
@@ -77,6 +80,7 @@ class State:
         self.group = ti.field(ti.i32, capacity)
         self.status = ti.field(ti.i32, capacity)
         self.free_slots = ti.field(ti.i32, capacity)
+        self.emitter_debt = ti.field(ti.i32, MAX_SHAPES)
         self.integers = ti.field(ti.i32, len(INTEGERS))
         self.floats = ti.field(ti.f32, len(FLOATS))
         self.material_model = ti.field(ti.i32, MAX_MATERIALS)
@@ -96,6 +100,7 @@ class State:
             "group": self.group,
             "status": self.status,
             "free_slots": self.free_slots,
+            "emitter_debt": self.emitter_debt,
             "integers": self.integers,
             "floats": self.floats,
             "material_model": self.material_model,

@@ -4,13 +4,15 @@ Matter comes up to a wall, a quarter of a cell from its particles' centres (half
 average wherever the wall lies on the grid, and no particle of what flows gets nearer: nothing leaks
 through any wall, thin or moving, nor through the seam of two that meet. It does not collapse there:
 particles stay apart, and a pool is as high as its weight lets it. A moving collider takes matter
-along and stays clear of it. A block on an incline slides if and only if the friction coefficient is
-less than the slope, then with a = g (sin - mu cos). An open edge lets out what reaches it, a closed
-one keeps it.
+along and stays clear of it; where a loop begins again it goes on by its keyframes, whatever jump
+lies between. A block on an incline slides if and only if the friction coefficient is less than the
+slope, then with a = g (sin - mu cos). An open edge lets out what reaches it, a closed one keeps it.
 
 Caught: a fifth of the water that was thrown into a box with walls of two cells left it within a
 second; held half a cell deep in them, most of it ended in a few points; all of a pool left through
-the seam of two colliders that formed its bed; fast thin water sank two cells below the floor.
+the seam of two colliders that formed its bed; fast thin water sank two cells below the floor. A bar
+that turned from 0 to 360 degrees and again swept back by a whole turn in the tick of the loop, and
+8 J became 1010 J.
 """
 
 import math
@@ -260,3 +262,50 @@ def test_an_open_edge_lets_out_and_the_others_keep(world, side):
     assert by_block[gone] < 100
     assert (np.delete(by_block, gone) == 256).all()
     assert integer(sim, "drained") == 1024 - left.sum()
+
+
+def paddled(motion):
+    """Water on the floor and a bar above it that stirs it."""
+    bar = shape(
+        "collider", "capsule", center=(0.32, 0.3), half_length=0.15, radius=0.02, motion=motion
+    )
+    return scene(fill((0, 0), (64, 20), "water"), bar, max_substeps=8)
+
+
+@pytest.mark.parametrize("turns", [1, 2, -1])
+def test_a_loop_of_whole_turns_stirs_like_a_constant_rate(world, turns):
+    """Keyframes from 0 to whole turns in 0.505 s, again and again: the loop lies within a tick."""
+    period, ticks = 0.505, 64
+    ends = [{"time": 0.0, "angle": 0.0}, {"time": period, "angle": 360.0 * turns}]
+    moved = []
+    for motion in (
+        {"keyframes": ends, "repeat": "loop"},
+        {"angular_velocity": 2 * math.pi * turns / period},
+    ):
+        sim = world(paddled(motion))
+        energies = []
+        for _ in range(ticks):
+            sim.step(1)
+            energies.append(sim.aggregates().kinetic_energy)
+        moved.append(energies)
+    np.testing.assert_allclose(moved[0][:40], moved[1][:40], rtol=0.02)
+    assert max(moved[0]) < 1.2 * max(moved[1])
+
+
+def test_a_jump_flings_nothing(world):
+    """A wall slides by 0.1 m at 0.5 m/s, jelly follows at the same speed into the room that it
+    leaves, and the wall begins again where the jelly is by now."""
+    ends = [{"time": 0.0, "center": [0.2, 0.32]}, {"time": 0.205, "center": [0.3, 0.32]}]
+    wall = shape(
+        "collider",
+        "box",
+        center=(0.2, 0.32),
+        half_size=(0.03, 0.2),
+        motion={"keyframes": ends, "repeat": "loop"},
+    )
+    jelly = fill((8, 22), (16, 42), "jelly", velocity=(0.5, 0.0))
+    sim = world(scene(jelly, wall, gravity=(0.0, 0.0)))
+    for _ in range(20):
+        sim.step(1)
+        assert np.linalg.norm(sim.velocities(), axis=1).max() < 1.0
+    assert sim.aggregates().center_of_mass[0] > 0.22

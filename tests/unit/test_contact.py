@@ -153,6 +153,32 @@ def test_poses_move_straight_within_a_tick(table, kind):
             np.testing.assert_allclose(table.step.to_numpy()[row], step, atol=1e-5)
 
 
+def test_a_loop_jumps_between_ticks_and_moves_by_its_keyframes_within_them(table):
+    """Ticks around the loop of a collider that turns from 0 to 360 degrees and slides by 0.3 m:
+    it never moves faster than its keyframes say, and stands where they put it at a tick's start.
+
+    Caught: the tick in which it began again swept it back by all that, at 18 m/s and 377 rad/s.
+    """
+    keyframes = [
+        {"time": 0.0, "center": [0.3, 0.5], "angle": 0.0},
+        {"time": 1.01, "center": [0.6, 0.5], "angle": 360.0},
+    ]
+    drawn = random_shape(
+        np.random.default_rng(9), "box", motion={"keyframes": keyframes, "repeat": "loop"}
+    )
+    world = scene(fill((1, 1), (2, 2), "water"), drawn, cells=(100, 100))
+    table.load(world)
+    for tick in range(58, 64):
+        table.place(tick / 60, (tick + 1) / 60)
+        step = table.step.to_numpy()[1]
+        np.testing.assert_allclose(step[:2], (30 / 1.01 / 60, 0.0), atol=1e-4)
+        np.testing.assert_allclose(step[2], 2 * np.pi / 1.01 / 60, atol=1e-5)
+        center, angle = geometry.pose(world.shapes[1], tick / 60)
+        placed, axis = table.center.to_numpy()[1], table.axis.to_numpy()[1]
+        np.testing.assert_allclose(placed, center / CELL + 4, atol=1e-4)
+        np.testing.assert_allclose(axis, (np.cos(angle), np.sin(angle)), atol=1e-5)
+
+
 # -- contact ---------------------------------------------------------------------------------------
 
 

@@ -252,6 +252,56 @@ def test_motion_has_no_jumps(time, step, repeat):
     assert np.linalg.norm(b - a) <= 2.0 * step + 1e-9  # 2 m/s is its fastest leg
 
 
+LOOPS = [(0.0, 360.0), (0.0, 720.0), (90.0, -270.0), (0.0, 350.0), (0.0, 0.0)]
+
+
+@pytest.mark.parametrize(("first", "last"), LOOPS)
+@pytest.mark.parametrize(("start", "end"), [(1.9, 2.1), (1.9, 2.0), (2.0, 2.1), (5.9, 6.1)])
+def test_a_loop_that_begins_again_is_no_way(first, last, start, end):
+    """What a collider sweeps is the way along its keyframes: whole turns carry over the loop, and a
+    jump back, by an angle or by metres, is never swept.
+
+    Caught: from 0 to 360 degrees and again, the tick of the loop swept back by a whole turn.
+    """
+    shape = moving(
+        Motion(
+            repeat="loop",
+            keyframes=(
+                Keyframe(time=0.0, center=(0.0, 0.0), angle=first),
+                Keyframe(time=2.0, center=(4.0, 0.0), angle=last),
+            ),
+        )
+    )
+    way, turn = geometry.travel(shape, start, end)
+    assert np.allclose(way, [2.0 * (end - start), 0.0])
+    assert turn == pytest.approx(math.radians(last - first) / 2.0 * (end - start))
+    # Where nothing jumps, the way is the difference of two poses.
+    (before, angle), (after, angle_after) = (geometry.pose(shape, t) for t in (0.3, 0.5))
+    way, turn = geometry.travel(shape, 0.3, 0.5)
+    assert np.allclose(way, after - before) and turn == pytest.approx(angle_after - angle)
+
+
+@given(st.floats(0.0, 50.0), st.floats(0.0, 9.0), st.sampled_from(["once", "loop", "pingpong"]))
+def test_ways_add_up_and_end_at_the_pose_but_for_jumps(time, step, repeat):
+    shape = frames(repeat)
+    way, turn = geometry.travel(shape, time, time + step)
+    middle = time + 0.4 * step
+    parts = [geometry.travel(shape, *ends) for ends in ((time, middle), (middle, time + step))]
+    assert np.allclose(way, parts[0][0] + parts[1][0], atol=1e-9)
+    assert turn == pytest.approx(parts[0][1] + parts[1][1], abs=1e-9)
+    if repeat != "loop":
+        assert np.allclose(
+            geometry.pose(shape, time)[0] + way, geometry.pose(shape, time + step)[0]
+        )
+
+
+def test_a_motion_without_keyframes_has_a_way_as_well():
+    way, turn = geometry.travel(moving(Motion(angular_velocity=-2.0)), 1.0, 4.0)
+    assert not way.any() and turn == pytest.approx(-6.0)
+    way, turn = geometry.travel(SHAPES["box"], 0.0, 5.0)
+    assert not way.any() and turn == 0.0
+
+
 # Sites
 
 

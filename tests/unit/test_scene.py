@@ -477,10 +477,17 @@ def test_a_fast_or_jumping_collider_is_warned_of():
     frames = "keyframes = [{time=0, center=[0,0]}, {time=0.01, center=[1,0]}]"
     text = warnings_of(shape("collider", "circle", f"{moving}{frames}"))
     assert "100 m/s" in text and "34 substeps" in text
-    frames = 'repeat="loop"\nkeyframes = [{time=0, angle=0}, {time=9, angle=350}]'
-    assert "jumps by 10 degrees" in warnings_of(shape("collider", "circle", f"{moving}{frames}"))
-    frames = 'repeat="loop"\nkeyframes = [{time=0, angle=0}, {time=9, angle=360}]'
-    assert warnings_of(shape("collider", "circle", f"{moving}{frames}")) == ""
+    for last, words in (
+        ("angle=350", "jumps by 10 degrees"),
+        ("angle=-710", "jumps by 10 degrees"),
+        ("angle=0, center=[0.2,0.5]", "jumps by 0.3 m"),
+        ("angle=360", ""),
+        ("angle=-720, center=[0.5,0.5]", ""),
+    ):
+        first = "{time=0, angle=0, center=[0.5,0.5]}"
+        frames = f'repeat="loop"\nkeyframes = [{first}, {{time=9, {last}}}]'
+        text = warnings_of(shape("collider", "circle", f"{moving}{frames}"))
+        assert words in text and bool(words) == bool(text)
 
 
 def test_the_acoustic_limit_is_told_by_what_the_method_makes_of_it():
