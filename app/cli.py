@@ -88,8 +88,8 @@ def _run_without_display(path: Path, options: argparse.Namespace) -> int:
     picture = Path(f"{path.stem}.png")
     record = options.record or Path(f"{path.stem}.mbr")
     _say(
-        f"no display here (neither DISPLAY nor WAYLAND_DISPLAY is set): playing {path.stem} "
-        f"without a window for {DEFAULT_TICKS} ticks"
+        f"no display here ({_no_display()}): playing {path.stem} without a window for "
+        f"{DEFAULT_TICKS} ticks"
     )
     played = _play(path, options, ticks=DEFAULT_TICKS, record=record, picture=picture)
     print(played.summary())
@@ -162,7 +162,7 @@ class _Played:
             f"{self.scene}: {self.ticks} ticks on {self.arch} ({self.device}), "
             f"{self.ms_per_tick:.2f} ms a tick",
             f"particles {status.live} of {status.capacity}, emitted {status.emitted}, "
-            f"drained {status.drained}; substeps {status.substeps} of {status.rounds} rounds",
+            f"drained {status.drained}; {status.substeps} substeps a tick, {status.rounds} rounds each",
             f"digest {self.digest}",
         ]
         counted = [f"{name} {count}" for name, count in status.counters.items() if count]
@@ -318,7 +318,7 @@ def _replay(options: argparse.Namespace) -> int:
         return result.code
     if not _has_display():
         raise RenderError(
-            "no display to show the replay on (neither DISPLAY nor WAYLAND_DISPLAY is set); "
+            f"no display to show the replay on ({_no_display()}); "
             f"'matterbox replay {options.file} --verify' replays it without one"
         )
     replay = Replay.read(options.file, to=options.to)
@@ -650,7 +650,14 @@ def _start_device(options: argparse.Namespace, arch: str | None = None) -> None:
 def _has_display() -> bool:
     if sys.platform in ("win32", "darwin"):
         return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    return bool(os.environ.get("DISPLAY"))
+
+
+def _no_display() -> str:
+    """Why `_has_display` says no. pyglet's windows need X11, which Wayland's desktops offer too."""
+    if os.environ.get("WAYLAND_DISPLAY"):
+        return "WAYLAND_DISPLAY is set, but the window needs X11 and DISPLAY is not: start XWayland"
+    return "DISPLAY is not set"
 
 
 def _need_folder(path: Path | None) -> None:

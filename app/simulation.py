@@ -60,7 +60,8 @@ class Status:
     """The state of a world in numbers, after its last tick. Times in seconds, speeds in m/s.
 
     `binding` says what set the substeps: a limit ("advective", "acoustic"), or the scene's
-    "minimum" or "maximum" of substeps.
+    "minimum" or "maximum" of substeps. `advective_speed` is the largest |v| + 1.5 dx |C|, C the
+    velocity gradient: what the advective limit counts.
     """
 
     tick: int
@@ -79,7 +80,7 @@ class Status:
     acoustic_dt: float
     binding: str
     required_substeps: int
-    max_speed: float
+    advective_speed: float
     counters: dict[str, int]
     materials: tuple[MaterialStatus, ...]
 
@@ -288,7 +289,7 @@ class Simulation:
             acoustic_dt=1.0 / acoustic if acoustic > 0 else math.inf,
             binding=self._binding(required, advective, acoustic),
             required_substeps=required,
-            max_speed=advective * cell,
+            advective_speed=advective * cell,
             counters=solver.counters(integers),
             materials=tuple(
                 self._material_status(m, int(live[row]), m.wave_speed * dt / cell)

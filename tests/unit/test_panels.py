@@ -50,7 +50,7 @@ material = "water"
 STATUS = Status(
     tick=120, time=2.0, live=480, free=20, capacity=500, emitted=0, drained=0, substeps=8,
     min_substeps=2, max_substeps=16, rounds=5, dt=1 / 480, advective_dt=1 / 400,
-    acoustic_dt=1 / 900, binding="advective", required_substeps=7, max_speed=3.0,
+    acoustic_dt=1 / 900, binding="advective", required_substeps=7, advective_speed=3.0,
     counters={"capacity_reached": 0, "node_displacement_capped": 3},
     materials=(
         MaterialStatus("water", 480, 14.0, 0.6, 1.0), MaterialStatus("clay", 0, 30.0, 1.3, 0.61),

@@ -56,7 +56,7 @@ def draw(bench: Workbench, fonts: style.Fonts) -> None:
         tip="Longest substep in which no sound wave crosses more than a cell. "
         + ("The scene lets it bind." if acoustic_binds else "This scene only shows it."),
     )
-    row("Fastest matter", quantity(status.max_speed, "m/s"))
+    row("Fastest |v| + 1.5 dx |C|", quantity(status.advective_speed, "m/s"))
     row("Substep dt", quantity(status.dt, "s"))
     row(
         "Method",
