@@ -162,7 +162,8 @@ class _Played:
             f"{self.scene}: {self.ticks} ticks on {self.arch} ({self.device}), "
             f"{self.ms_per_tick:.2f} ms a tick",
             f"particles {status.live} of {status.capacity}, emitted {status.emitted}, "
-            f"drained {status.drained}; {status.substeps} substeps a tick, {status.rounds} rounds each",
+            f"drained {status.drained}",
+            f"{status.substeps} substeps in the last tick, {status.rounds} rounds each",
             f"digest {self.digest}",
         ]
         counted = [f"{name} {count}" for name, count in status.counters.items() if count]

@@ -1,4 +1,4 @@
-"""Shapes and the domain's border as triangles, rebuilt only when they change."""
+"""Shapes and the domain's border as triangles, each made anew only when it changes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ShapeMesh:
         self._border = 0  # corners of the border, which come first
         self._corners = 0
         self._key: tuple | None = None
-        self._outlines: list[np.ndarray] = []
+        self._parts: list[ShapePart] = []
         self._buffer = gl.GLuint()
         self._array = gl.GLuint()
         gl.glGenBuffers(1, byref(self._buffer))
@@ -60,21 +60,19 @@ class ShapeMesh:
 
     def update(self, frame: Frame, theme: Theme) -> None:
         """Build the triangles anew if a shape, the border or the theme has changed."""
-        key = (
-            theme,
-            frame.domain,
-            frame.edges,
-            np.asarray(frame.palette).tobytes(),
-            tuple((s.role, s.material, s.direction, s.friction) for s in frame.shapes),
-        )
-        outlines = [np.asarray(shape.outline, dtype=np.float64) for shape in frame.shapes]
-        same = key == self._key and all(map(np.array_equal, outlines, self._outlines))
-        if same:
+        key = (theme, frame.domain, frame.edges, np.asarray(frame.palette).tobytes())
+        if key != self._key:
+            self._parts = []
+        known = self._parts + [None] * (len(frame.shapes) - len(self._parts))
+        parts = [
+            part if part is not None and part.shows(shape) else ShapePart(frame, shape, theme)
+            for part, shape in zip(known, frame.shapes, strict=False)
+        ]
+        if key == self._key and parts == self._parts:
             return
-        border, shapes = _border(frame, theme), shape_corners(frame, theme)
-        corners = np.concatenate([border, *shapes])
-        self._key = key
-        self._outlines = [outline.copy() for outline in outlines]
+        self._key, self._parts = key, parts
+        border = _border(frame, theme)
+        corners = np.concatenate([border, *_ordered(parts)])
         self._border = len(border)
         self._corners = len(corners)
         gl.glBindBuffer(gl.GL_ARRAY_BUFFER, self._buffer)
@@ -98,23 +96,47 @@ class ShapeMesh:
         gl.glDeleteBuffers(1, byref(self._buffer))
 
 
-def shape_corners(frame: Frame, theme: Theme) -> list[np.ndarray]:
-    """Triangle corners (m, 18) float32 of every shape, zones above colliders."""
-    solid: list[np.ndarray] = []
-    zones: list[np.ndarray] = []
-    for shape in frame.shapes:
-        points = _counter_clockwise(shape.outline)
+class ShapePart:
+    """The triangles of one shape as it was when they were made.
+
+    corners: (m, 18) float32 arrays. Shapes at rest keep theirs while others move.
+    """
+
+    def __init__(self, frame: Frame, shape: ShapeView, theme: Theme) -> None:
+        self.outline = np.array(shape.outline, dtype=np.float64)
+        self.look = _look(shape)
+        self.zone = shape.role in ("emitter", "drain")
+        self.corners: list[np.ndarray] = []
+        points = _counter_clockwise(self.outline)
         if points is None:
-            continue
+            return
         if shape.role == "collider":
             rough = roughness(shape.friction)
             tone = tuple(a + (b - a) * rough for a, b in zip(theme.slip, theme.stick, strict=True))
-            solid.append(_filled(points, (*tone, 1.0), BODY, rough))
-        elif shape.role in ("emitter", "drain"):
-            tone = _zone_color(frame, shape, theme)
-            zones.append(_filled(points, (*tone, 0.9), ZONE, 1.0))
-            zones.extend(_arrows(points, shape, (*tone, 0.9)))
-    return solid + zones
+            self.corners = [_filled(points, (*tone, 1.0), BODY, rough)]
+        elif self.zone:
+            tone = (*_zone_color(frame, shape, theme), 0.9)
+            self.corners = [_filled(points, tone, ZONE, 1.0), *_arrows(points, shape, tone)]
+
+    def shows(self, shape: ShapeView) -> bool:
+        """Whether the triangles are those of this shape as it is now."""
+        return _look(shape) == self.look and np.array_equal(shape.outline, self.outline)
+
+
+def _look(shape: ShapeView) -> tuple:
+    """What the triangles of a shape depend on besides its outline."""
+    return shape.role, shape.material, shape.direction, shape.friction
+
+
+def _ordered(parts: list[ShapePart]) -> list[np.ndarray]:
+    """The triangles of all parts, in the order in which they are drawn."""
+    return [
+        corners
+        for zone in (False, True)
+        for part in parts
+        if part.zone == zone
+        for corners in part.corners
+    ]
 
 
 def roughness(friction: Friction) -> float:
