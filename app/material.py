@@ -80,8 +80,9 @@ MATERIAL_FIELDS: dict[str, dict[str, FieldSpec]] = {
         "density": _density(1600.0),
         "youngs_modulus": _young(1.0e6),
         "poissons_ratio": _poisson(0.3),
+        # At 45 degrees sand shears with its lesser principal stress at zero; steeper is tension.
         "friction_angle": FieldSpec(
-            "degrees", 0.0, 60.0, 35.0, "friction angle", "About the steepest slope of a heap."
+            "degrees", 0.0, 45.0, 33.0, "friction angle", "Slope at which a layer of it slides."
         ),
         "cohesion": FieldSpec(
             "Pa", 0.0, 1.0e9, 0.0, "cohesion", "Shear stress that it bears without pressure."

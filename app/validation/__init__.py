@@ -30,6 +30,8 @@ NAMES = (
     "bingham",
     "energy",
     "bounded",
+    "snow",
+    "clay",
 )
 """Every gate, by the name of its file."""
 

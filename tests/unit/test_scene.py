@@ -195,6 +195,12 @@ WRONG = [
     ("viscosity = 0.002", "elasticity_ratio = 1", 25, ["[solver.classic]"]),
     ("viscosity = 0.002", "iterations = 1", 25, ["[solver], as rounds"]),
     ("viscosity = 0.002", "yield_stress = 1", 25, ["belongs to visco", "this is liquid"]),
+    (
+        'base = "water"\nviscosity = 0.002',
+        'model = "sand"\nfriction_angle = 50',
+        25,
+        ["materials.water.friction_angle", "50", "0 to 45 degrees"],
+    ),
     ("viscosity = 0.002", 'color = "blue"', 25, ["materials.water.color", "#rrggbb"]),
     ("viscosity = 0.002", 'name = "x"', 25, ["materials.water.name", "unknown key"]),
     ('role = "fill"', 'role = "fil"', 28, ["shapes[0].role", '"fil"', '"fill"']),

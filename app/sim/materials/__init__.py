@@ -48,11 +48,12 @@ def _pack_solid(values, record, scale):
     if record.model == "clay":
         values["hardening"] = record.hardening_modulus / (3 * mu)
     if record.model == "sand":
-        # Mohr-Coulomb in the plane, |tau_1 - tau_2| <= -(tau_1 + tau_2) sin(phi) + 2 c cos(phi),
-        # written for Hencky strains: |dev e| <= slope * (-tr e) + cohesion_strain.
-        phi = math.radians(record.friction_angle)
-        values["friction_slope"] = math.sin(phi) * (mu + lam) / (math.sqrt(2) * mu)
-        values["cohesion_strain"] = record.cohesion * math.cos(phi) / (math.sqrt(2) * mu)
+        # Coulomb's law where matter slides, t <= p tan(phi) + c: t and p are half the difference
+        # and the mean of the principal stresses (see sand.py), written for Hencky strains:
+        # |dev e| <= slope * (-tr e) + cohesion_strain.
+        friction = math.tan(math.radians(record.friction_angle))
+        values["friction_slope"] = friction * (mu + lam) / (math.sqrt(2) * mu)
+        values["cohesion_strain"] = record.cohesion / (math.sqrt(2) * mu)
     if record.model == "snow":
         values["compression"] = record.critical_compression
         values["stretch"] = record.critical_stretch

@@ -1,4 +1,14 @@
-"""Sand: Hencky elasticity with a Drucker-Prager cone, matched to Mohr-Coulomb in the plane."""
+"""Sand: Hencky elasticity with a Drucker-Prager cone, matched to Coulomb's law where it slides.
+
+A record's friction angle and cohesion are those of a plane along which matter slides, t = s
+tan(phi) + c, as a shear box and a tilting plane measure them. Flow that keeps the volume is coaxial
+with the stress only where the principal stresses stand at 45 degrees to that plane; then s is their
+mean p, and t half their difference (Davis, Theories of plasticity and the failure of soil masses,
+in Lee (ed.), Soil Mechanics, 1968). So the cone is half the difference <= p tan(phi) + c. Cohesion
+apart it is that of Mohr and Coulomb in plane strain with sin(phi_MC) = tan(phi), the larger angle
+that a biaxial test would read, and it ends at phi = 45 degrees, where phi_MC is 90 and the lesser
+principal stress is zero.
+"""
 
 import taichi as ti
 import taichi.math as tm
