@@ -52,6 +52,7 @@ class Grid:
         self.displacement = ti.Vector.field(2, ti.f32, nodes * groups)
         self.open_share = ti.field(ti.f32, nodes)
         self.backing = ti.Vector.field(3, ti.f32, nodes)
+        self.grip = ti.Vector.field(4, ti.f32, nodes)
         self.walled = ti.field(ti.i32, nodes)
         self.solids_near = ti.field(ti.i32, nodes)
         self.tile_touched = ti.field(ti.i32, tiles)

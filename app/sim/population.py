@@ -190,7 +190,7 @@ class Population:
                 self.room[None] += ti.cast(kind != CLOSED, ti.i32) - self.site_count[k]
             self.candidates[k] = 0
             if (kind == FRESH or kind == OLD) and self.site_count[k] == 0:
-                _near, _walled, share, _backing = self.shapes.survey(
+                _near, _walled, share, _backing, _grip = self.shapes.survey(
                     point, self.lower[None], self.upper[None]
                 )
                 needed = ROOM_NEEDED * bspline_value(0.0) ** 2 / (n * n)

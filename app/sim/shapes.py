@@ -258,16 +258,18 @@ class ShapeTable:
     def survey(self, point, lower, upper):
         """What a node needs to know of the solids around it in this substep.
 
-        Returns (near, walled, share, backing). near: bits of the colliders within REACH, the last
-        one for all from the 31st on; walled: whether any solid, edges included, is within REACH;
-        share: part of the node's support that no solid covers, what a rest packing could fill;
-        backing: (g, g . step) of `wall_backing`, summed over solids. Share and backing are exact
-        for one flat surface and for two at right angles.
+        Returns (near, walled, share, backing, grip). near: bits of the colliders within REACH, the
+        last one for all from the 31st on; walled: whether any solid, edges included, is within
+        REACH; share: part of the node's support that no solid covers, what a rest packing could
+        fill; backing: (g, g . step) of `wall_backing`, summed over solids; grip: g of those that
+        stick, and the two parts of dev sym(step g^T). Share and backing are exact for one flat
+        surface and for two at right angles.
         """
         near = 0
         walled = 0
         share = 1.0
         backing = tm.vec3(0.0, 0.0, 0.0)
+        grip = tm.vec4(0.0, 0.0, 0.0, 0.0)
         for k in range(self.collider_count[None]):
             row = self.colliders[k]
             if self.is_near(row, point):
@@ -277,15 +279,22 @@ class ShapeTable:
                     near |= 1 << ti.min(k, 30)
                     walled = 1
                     share *= support_above(gap)
-                    backing += wall_backing(gap) * tm.vec3(normal, normal.dot(step))
+                    g = wall_backing(gap) * normal
+                    backing += tm.vec3(g, g.dot(step))
+                    if self.friction[row] == STICK:
+                        shear = tm.vec2(step.x * g.x - step.y * g.y, step.x * g.y + step.y * g.x)
+                        grip += tm.vec4(g, 0.5 * shear)
         gaps = (point.x - lower.x, upper.x - point.x, point.y - lower.y, upper.y - point.y)
         for k in ti.static(range(4)):
             if self.edge_friction[k] != OPEN and gaps[k] < REACH:
                 walled = 1
                 share *= support_above(gaps[k])
                 inward = ti.static(EDGE_NORMALS[k])
-                backing += wall_backing(gaps[k]) * tm.vec3(inward[0], inward[1], 0.0)
-        return near, walled, share, backing
+                g = wall_backing(gaps[k]) * tm.vec2(inward[0], inward[1])
+                backing += tm.vec3(g, 0.0)
+                if self.edge_friction[k] == STICK:
+                    grip += tm.vec4(g, 0.0, 0.0)
+        return near, walled, share, backing, grip
 
     @ti.func
     def resolve_colliders(self, point, displacement, near):

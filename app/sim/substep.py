@@ -19,7 +19,7 @@ from app.sim.grid import (
     TILE_BITS,
     fixed_point,
 )
-from app.sim.linear import diagonal, signed_svd
+from app.sim.linear import deviator, diagonal, signed_svd
 from app.sim.materials import CLAY, FLOWING, LIQUID, SAND, SNOW, VISCO
 from app.sim.materials.clay import clay_return_map
 from app.sim.materials.liquid import liquid_return_map, liquid_spray_gradient
@@ -68,7 +68,7 @@ class Substep:
         self.method = ti.field(ti.i32, ())
         self.chebyshev_reach = ti.field(ti.f32, ())
         self.chebyshev_share = ti.field(ti.f32, ())
-        self.closing = ti.field(ti.f32, state.capacity)
+        self.closing = ti.Matrix.field(2, 2, ti.f32, state.capacity)
         self.inertial_displacement = ti.Vector.field(2, ti.f32, state.capacity)
         self.inertial_gradient = ti.Matrix.field(2, 2, ti.f32, state.capacity)
         self.impulse = ti.Matrix.field(2, 2, ti.f32, state.capacity)
@@ -228,13 +228,14 @@ class Substep:
         for t in range(self.grid.active_count[None] * NODES_PER_TILE):
             node = self.active_node(t)
             point = self.point_of(node)
-            near, walled, share, backing = self.shapes.survey(
+            near, walled, share, backing, grip = self.shapes.survey(
                 point, self.lower[None], self.upper[None]
             )
             self.grid.solids_near[node] = near
             self.grid.walled[node] = walled
             self.grid.open_share[node] = share
             self.grid.backing[node] = backing
+            self.grid.grip[node] = grip
         for particle in range(self.work[None]):
             if self.state.status[particle] == LIVE:
                 self.kick(particle)
@@ -287,7 +288,7 @@ class Substep:
         self.state.displacement[particle] = d
         self.inertial_displacement[particle] = d
         self.inertial_gradient[particle] = self.state.displacement_gradient[particle]
-        self.closing[particle] = 0.0
+        self.closing[particle] = tm.mat2(0.0, 0.0, 0.0, 0.0)
         self.impulse[particle] = tm.mat2(0.0, 0.0, 0.0, 0.0)
         self.impulse_before[particle] = tm.mat2(0.0, 0.0, 0.0, 0.0)
 
@@ -359,7 +360,7 @@ class Substep:
 
     @ti.func
     def is_backed(self, particle, cell):
-        """Whether walls answer the pressure of a particle: see `wall_backing`.
+        """Whether walls answer the stress of a particle: see `wall_backing`.
 
         A solid that keeps its neighbours carries its weight through the nodes that the wall stops;
         with its approach counted as compression, it would come to rest above the wall.
@@ -389,12 +390,15 @@ class Substep:
         columns, rows = self.stencil(cell, self.state.group[particle])
         first = self.in_group(0, self.state.group[particle])
         push = 0.0
+        drag = tm.mat2(0.0, 0.0, 0.0, 0.0)
         if self.is_backed(particle, cell):
             push = 0.5 * share * ti.max(self.impulse[particle].trace(), 0.0)
+            drag = share * deviator(self.impulse[particle])
         for i, j in ti.static(ti.ndrange(3, 3)):
             u = steady + share * (affine @ bspline_offset(i, j, r))
             if push > 0.0:
-                u += push * self.grid.backing[columns[i] + rows[j] - first].xy
+                node = columns[i] + rows[j] - first
+                u += push * self.grid.backing[node].xy + drag @ self.grid.grip[node].xy
             momentum = w[i, 0] * w[j, 1] * mass * u
             place = columns[i] + rows[j]
             self.grid.momentum[place].x += fixed_point(momentum.x)
@@ -491,13 +495,15 @@ class Substep:
 
     @ti.func
     def close_on_walls(self, particle):
-        """Half the divergence of matter that moves against a wall, 2 sum w (d_i - step) . g_i.
+        """Strain of matter that moves against a wall: 4 sum w sym((d_i - step) g_i^T).
 
-        The counterpart of the wall's answer to pressure (`wall_backing`): what force does to a
-        motion, the motion does to volume, so that no energy comes of it. Apart from D, which stays
-        what the grid's velocities are: carried on as velocity it would drive a jet along the wall.
+        The counterpart of the wall's answer to stress (`wall_backing`): what force does to a
+        motion, the motion does to shape, so that no energy comes of it. Its divergence counts at
+        any wall, its shear at one that sticks. Apart from D, which stays what the grid's velocities
+        are: carried on as velocity it would drive a jet along the wall.
         """
         closing = 0.0
+        slip = tm.vec2(0.0, 0.0)
         cell = bspline_cell(self.state.x[particle])
         if self.is_backed(particle, cell):
             w = bspline_weights(self.state.x[particle] - cell - 0.5)
@@ -506,21 +512,26 @@ class Substep:
             for i, j in ti.static(ti.ndrange(3, 3)):
                 place = columns[i] + rows[j]
                 backing = self.grid.backing[place - self.in_group(0, group)]
-                approach = self.grid.displacement[place].dot(backing.xy) - backing.z
-                closing += 2.0 * w[i, 0] * w[j, 1] * approach
+                grip = self.grid.grip[place - self.in_group(0, group)]
+                weight = 2.0 * w[i, 0] * w[j, 1]
+                d = self.grid.displacement[place]
+                closing += weight * (d.dot(backing.xy) - backing.z)
+                slip.x += weight * (d.x * grip.x - d.y * grip.y - 2.0 * grip.z)
+                slip.y += weight * (d.x * grip.y + d.y * grip.x - 2.0 * grip.w)
             trace = self.state.displacement_gradient[particle].trace()
             least = ti.min(-0.5 * (CLOSING_LIMIT + trace), 0.0)
             bounded = tm.clamp(closing, least, 0.5 * CLOSING_LIMIT)
-            if bounded != closing:
+            size = slip.norm()
+            if bounded != closing or size > 0.5 * CLOSING_LIMIT:
                 self.count("gradient_capped", 1)
             closing = bounded
-        self.closing[particle] = closing
+            slip *= 0.5 * CLOSING_LIMIT / ti.max(size, 0.5 * CLOSING_LIMIT)
+        self.closing[particle] = tm.mat2(closing + slip.x, slip.y, slip.y, closing - slip.x)
 
     @ti.func
     def strain_step(self, particle):
         """Gradient by which a particle deforms: its own, and what a wall closes."""
-        closing = self.closing[particle]
-        return self.state.displacement_gradient[particle] + closing * tm.mat2(1.0, 0.0, 0.0, 1.0)
+        return self.state.displacement_gradient[particle] + self.closing[particle]
 
     @ti.kernel
     def integrate(self):
