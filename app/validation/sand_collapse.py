@@ -12,7 +12,8 @@ It is taken from the first check, not from the run-out: behind a wall that is dr
 sand with a friction angle of 34 degrees is left standing at about 31, as theirs.
 
 It does not hold: fronts run out too far (0.66, 1.61, 2.44 for 0.6, 1.2, 1.8). It held, with 0.585,
-1.23 and 1.93, before particles were held off the floor by half their side; thin fronts slide since.
+1.23 and 1.93, before walls answered pressure and particles were held half their side off a surface;
+which of the two it is has not been found.
 
 What this leaves open, measured before that. A degree more of friction takes about 0.06 from the
 run-out of a = 1. A coarse column runs less far: with 20, 40 and 80 cells of width the last particle
