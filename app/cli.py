@@ -433,14 +433,13 @@ def _import(options: argparse.Namespace) -> int:
 
 def _write_whole(path: Path, text: str) -> None:
     """Write a text file in one piece: an older one stays as it is until the new one is complete."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    from app.archive import reason, replacing
+
     try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(temporary, path)
+        with replacing(path) as file:
+            file.write(text.encode())
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
-        raise SceneImportError(f"cannot write {path}: {error.strerror or error}") from None
+        raise SceneImportError(f"cannot write {path}: {reason(error)}") from None
 
 
 def _schema(_options: argparse.Namespace) -> int:

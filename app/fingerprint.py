@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import platform
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from app import __version__
+from app.archive import plain
 from app.paths import assets_dir
+
+if TYPE_CHECKING:
+    from app.simulation import Simulation
 
 PACKAGE = Path(__file__).resolve().parent
 
@@ -32,6 +38,39 @@ HASHED = (
     "geometry.py",
 )
 _LIBRARY = "materials.toml"
+
+# What of `of` decides about equal bits. The version of Python is told but not compared: no
+# arithmetic of the physics is Python's own.
+COMPARED = {
+    "arch": "arch",
+    "device": "device",
+    "driver": "driver",
+    "system": "operating system",
+    "machine": "machine type",
+    "taichi": "version of Taichi",
+    "numpy": "version of NumPy",
+    "code": "code",
+}
+
+
+def of(simulation: Simulation) -> dict[str, str]:
+    """Everything that the bits of a run depend on, as text; and the version of Python."""
+    return {
+        **environment(),
+        "arch": simulation.arch,
+        "device": simulation.device,
+        "driver": driver(simulation.arch),
+        "code": code_hash(),
+    }
+
+
+def differences(older: Mapping[str, Any], here: Mapping[str, Any], made: str) -> list[str]:
+    """What differs of COMPARED, one phrase each; `made` is what was done to the older: recorded."""
+    return [
+        f"{label} ({plain(older[name])} {made}, {plain(here[name])} here)"
+        for name, label in COMPARED.items()
+        if older[name] != here[name]
+    ]
 
 
 @cache

@@ -12,23 +12,22 @@ never holds half a recording. A journal that was never closed is read up to its 
 from __future__ import annotations
 
 import errno
-import json
 import math
 import os
 import re
 import threading
 import time
 import zipfile
-import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from app import fingerprint
+from app.archive import Limits, dump_json, opened, parse_json, plain, readable, reason, replacing
 from app.errors import DeviceError, MatterboxError, RecordingError, SceneError
 from app.events import Event, EventError, from_json
 from app.fingerprint import combined_digest
@@ -90,36 +89,14 @@ class Header:
 
     def differences(self, other: Header) -> list[str]:
         """What differs of all that bits may depend on, one phrase each, `self` being the older."""
-        return [
-            f"{label} ({_plain(getattr(self, name))} recorded, {_plain(getattr(other, name))} here)"
-            for name, label in COMPARED.items()
-            if getattr(self, name) != getattr(other, name)
-        ]
-
-
-# A header's fields that decide about equal bits. The version of Python is told but not compared:
-# no arithmetic of the physics is Python's own.
-COMPARED = {
-    "arch": "arch",
-    "device": "device",
-    "driver": "driver",
-    "system": "operating system",
-    "machine": "machine type",
-    "taichi": "version of Taichi",
-    "numpy": "version of NumPy",
-    "code": "code",
-}
+        return fingerprint.differences(vars(self), vars(other), "recorded")
 
 
 def describe(simulation: Simulation, *, start_step: int = 0) -> Header:
     """The header that a recording of `simulation` made here and now would get."""
     return Header(
         format=FORMAT,
-        **fingerprint.environment(),
-        arch=simulation.arch,
-        device=simulation.device,
-        driver=fingerprint.driver(simulation.arch),
-        code=fingerprint.code_hash(),
+        **fingerprint.of(simulation),
         seed=int(getattr(simulation, "seed", simulation.scene.seed)),
         start_step=start_step,
         scene=simulation.scene.name,
@@ -164,7 +141,7 @@ class Recorder:
         self._known: dict[str, str] = {}
         self._bytes = 0
         self._ended = False
-        first = _json({"header": asdict(self._header), "scene": simulation.scene.source})
+        first = dump_json({"header": asdict(self._header), "scene": simulation.scene.source})
         try:
             self._file = self.journal.open("xb", buffering=0)
             _lock(self._file)
@@ -172,7 +149,7 @@ class Recorder:
             self._append(first + b"\n")
         except OSError as error:
             raise RecordingError(
-                f"cannot record into {self.path}: {_reason(error)}; choose another place"
+                f"cannot record into {self.path}: {reason(error)}; choose another place"
             ) from None
         for step, events in history:
             self._write_events(step, events)
@@ -226,7 +203,7 @@ class Recorder:
     def _write(self, value: dict[str, Any]) -> None:
         """Append a line. Raises RecordingError, and ends the recording, when that fails."""
         try:
-            line = _json(value) + b"\n"
+            line = dump_json(value) + b"\n"
             if len(line) > MAX_LINE:
                 raise OSError(errno.EFBIG, "more events in one tick than a recording can hold")
             if self._bytes + len(line) > MAX_BYTES - MAX_LINE:
@@ -234,7 +211,7 @@ class Recorder:
             self._append(line)
         except OSError as error:
             self._release()
-            ended = f"the recording ended after {self.steps} ticks ({_reason(error)})"
+            ended = f"the recording ended after {self.steps} ticks ({reason(error)})"
             try:
                 _finish(self.journal, self.path)
             except RecordingError:
@@ -315,29 +292,24 @@ def journal_of(path: str | Path) -> Path:
 
 def _finish(journal: Path, path: Path) -> None:
     """Make the journal the recording `path`, replacing an older one only by a complete one."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        with open(temporary, "wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=4) as archive:
-                _assemble(journal, archive)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        with (
+            replacing(path) as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=4) as archive,
+        ):
+            _assemble(journal, archive)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
         raise RecordingError(
-            f"cannot write {path} ({_reason(error)}); the recording is kept in {journal}: "
+            f"cannot write {path} ({reason(error)}); the recording is kept in {journal}: "
             f"'matterbox replay {journal}'"
         ) from None
-    _sync_folder(path.parent)
     with suppress(OSError):
         journal.unlink()
 
 
 def _assemble(journal: Path, archive: zipfile.ZipFile) -> None:
     first, last = _survey(journal)
-    archive.writestr(_HEADER, _json(first["header"]))
+    archive.writestr(_HEADER, dump_json(first["header"]))
     archive.writestr(_SCENE, first["scene"])
     for member in _LINES:
         info = zipfile.ZipInfo(f"{member}.jsonl", time.localtime()[:6])
@@ -347,15 +319,6 @@ def _assemble(journal: Path, archive: zipfile.ZipFile) -> None:
                 # Events of a step that never ended have no digest and belong to no step.
                 if name == member and _step_of(line) <= last:
                     target.write(line)
-
-
-def _sync_folder(folder: Path) -> None:
-    with suppress(OSError):  # Windows cannot open a folder
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 # -- journals that were left behind ----------------------------------------------------------------
@@ -402,7 +365,7 @@ def _journal_start(journal: Path) -> dict[str, Any]:
     with open(journal, "rb") as file:
         line = file.readline(MAX_HEADER + 6 * MAX_SCENE)
     try:
-        first = _parse(line)
+        first = parse_json(line)
         header, scene = first["header"], first["scene"]
         start = header["start_step"]
     except (ValueError, TypeError, KeyError):
@@ -426,7 +389,7 @@ def _journal_lines(journal: Path) -> Iterator[tuple[str, bytes]]:
             if match is None or len(line) > MAX_LINE or not line.endswith(b"}\n"):
                 return
             try:
-                _parse(line)
+                parse_json(line)
             except ValueError:
                 return
             yield _KEY_TO_MEMBER[match[1]], line
@@ -558,7 +521,7 @@ class Replay:
         except SceneError as error:
             more = len(error.faults) - 1
             raise RecordingError(
-                f"the scene inside does not validate: {_plain(error.faults[0], 300)}"
+                f"the scene inside does not validate: {plain(error.faults[0], 300)}"
                 + (f" (and {more} more)" if more else "")
             ) from None
 
@@ -567,7 +530,7 @@ class Replay:
         line = self._events.get(step)
         if line is None or step > self.last_step:
             return ()
-        return tuple(from_json(event) for event in _parse(line)["events"])
+        return tuple(from_json(event) for event in parse_json(line)["events"])
 
     def expected(self, step: int) -> str | None:
         """The recorded digest after `step` (16 hex digits); None where none was recorded."""
@@ -630,43 +593,31 @@ def _recover(path: Path) -> Replay:
     return replay
 
 
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Turn everything that reading a hostile file can raise into one RecordingError."""
-    try:
-        yield
-    except RecordingError as error:
-        message = _plain(error, 600)
-        prefix = f"{path}: "
-        raise RecordingError(
-            message if message.startswith(str(path)) else prefix + message
-        ) from None
-    except OSError as error:
-        raise RecordingError(f"{path}: {_reason(error)}") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise RecordingError(f"{path}: damaged or no recording ({_plain(error)})") from None
-    except EventError as error:
-        raise RecordingError(f"{path}: {_plain(error, 300)}") from None
-    except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
-        raise RecordingError(
-            f"{path}: damaged or no recording ({type(error).__name__}: {_plain(error)})"
-        ) from None
-    except (RuntimeError, NotImplementedError) as error:  # encrypted, or an unknown compression
-        raise RecordingError(f"{path}: cannot be unpacked ({_plain(error)})") from None
-
-
 def _read_zip(path: Path) -> Replay:
-    with open(path, "rb") as file:
-        _check_directory(file)
-        with zipfile.ZipFile(file) as archive:
-            members = _check_members(archive)
-            header = archive.read(members[_HEADER])
-            scene = archive.read(members[_SCENE])
-            lines = {
-                name: (lambda name=name: _member_lines(archive, members[f"{name}.jsonl"]))
-                for name in _LINES
-            }
-            return _read_parts(path, header, scene, lines)
+    limits = Limits("recording", MAX_BYTES, MAX_MEMBERS, MAX_RATIO, BOMB_SIZE)
+    with opened(path, limits) as (archive, members):
+        _check_members(members)
+        header = archive.read(members[_HEADER])
+        scene = archive.read(members[_SCENE])
+        lines = {
+            name: (lambda name=name: _member_lines(archive, members[f"{name}.jsonl"]))
+            for name in _LINES
+        }
+        return _read_parts(path, header, scene, lines)
+
+
+def _check_members(members: dict[str, zipfile.ZipInfo]) -> None:
+    wanted = (_HEADER, _SCENE, *(f"{name}.jsonl" for name in _LINES))
+    missing = [name for name in wanted if name not in members]
+    if missing:
+        raise RecordingError(f"no recording, or a truncated one: {', '.join(missing)} is missing")
+    for name, largest in ((_HEADER, MAX_HEADER), (_SCENE, MAX_SCENE)):
+        if members[name].file_size > largest:
+            raise RecordingError(f"{name} is larger than {largest} bytes")
+
+
+def _readable(path: Path) -> AbstractContextManager[None]:
+    return readable(path, "recording", RecordingError)
 
 
 def _read_journal(path: Path) -> Replay:
@@ -683,55 +634,14 @@ def _read_journal(path: Path) -> Replay:
         )
         for name in _LINES
     }
-    return _read_parts(path, _json(first["header"]), first["scene"].encode(), lines)
-
-
-def _check_directory(file: IO[bytes]) -> None:
-    """Bound the zip's table of contents before zipfile reads all of it into memory."""
-    size = file.seek(0, os.SEEK_END)
-    if size > MAX_BYTES:
-        raise RecordingError("larger than a recording may be")
-    start = max(size - (1 << 16) - 42, 0)
-    file.seek(start)
-    tail = file.read()
-    at = tail.rfind(b"PK\5\6")
-    if at < 0 or len(tail) < at + 22:
-        raise RecordingError("damaged or no recording (it has no end of a zip file)")
-    entries = int.from_bytes(tail[at + 10 : at + 12], "little")
-    directory = int.from_bytes(tail[at + 12 : at + 16], "little")
-    if entries > MAX_MEMBERS or directory > 1 << 16 or b"PK\6\7" in tail[max(at - 20, 0) : at]:
-        raise RecordingError(f"more than {MAX_MEMBERS} members: no recording of ours")
-    file.seek(0)
-
-
-def _check_members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    """The members by name, after bounding each one and their sum."""
-    members: dict[str, zipfile.ZipInfo] = {}
-    total = 0
-    for info in archive.infolist():
-        if info.filename in members:
-            raise RecordingError(f"member {_plain(info.filename)} occurs twice")
-        if info.file_size > max(BOMB_SIZE, MAX_RATIO * info.compress_size):
-            raise RecordingError(f"member {_plain(info.filename)} is packed beyond reason")
-        total += info.file_size
-        members[info.filename] = info
-    if total > MAX_BYTES:
-        raise RecordingError(f"unpacks to {total} bytes, more than a recording may hold")
-    wanted = (_HEADER, _SCENE, *(f"{name}.jsonl" for name in _LINES))
-    missing = [name for name in wanted if name not in members]
-    if missing:
-        raise RecordingError(f"no recording, or a truncated one: {', '.join(missing)} is missing")
-    for name, largest in ((_HEADER, MAX_HEADER), (_SCENE, MAX_SCENE)):
-        if members[name].file_size > largest:
-            raise RecordingError(f"{name} is larger than {largest} bytes")
-    return members
+    return _read_parts(path, dump_json(first["header"]), first["scene"].encode(), lines)
 
 
 def _member_lines(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
     with archive.open(info) as member:
         while line := member.readline(MAX_LINE + 1):
             if len(line) > MAX_LINE:
-                raise RecordingError(f"{_plain(info.filename)} has a line beyond {MAX_LINE} bytes")
+                raise RecordingError(f"{plain(info.filename)} has a line beyond {MAX_LINE} bytes")
             yield line
 
 
@@ -758,12 +668,12 @@ def _read_parts(
 
 
 def _read_header(text: bytes) -> Header:
-    data = _parse(text)
+    data = parse_json(text)
     if not isinstance(data, dict):
         raise RecordingError("header.json is not an object")
     version = data.get("format")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise RecordingError(f"header.json has no format number, found {_plain(repr(version))}")
+        raise RecordingError(f"header.json has no format number, found {plain(repr(version))}")
     if version > FORMAT:
         raise RecordingError(
             f"written in format {version}; this Matterbox reads up to format {FORMAT}: update it"
@@ -779,12 +689,12 @@ def _read_header(text: bytes) -> Header:
             good = good and len(value) <= MAX_FIELDS and len(set(value)) == len(value)
         if not good:
             raise RecordingError(
-                f"header.json: {field.name}: found {_plain(repr(value))}, expected {field.type}"
+                f"header.json: {field.name}: found {plain(repr(value))}, expected {field.type}"
             )
     if not _is_step(data["start_step"]):
-        raise RecordingError(f"header.json: start_step {_plain(data['start_step'])} is no step")
+        raise RecordingError(f"header.json: start_step {plain(data['start_step'])} is no step")
     if not 0 <= data["seed"] < 2**32:
-        raise RecordingError(f"header.json: seed {_plain(data['seed'])} does not fit 32 bits")
+        raise RecordingError(f"header.json: seed {plain(data['seed'])} does not fit 32 bits")
     values = {field.name: data[field.name] for field in fields(Header)}
     return Header(**{**values, "fields": tuple(values["fields"])})
 
@@ -833,7 +743,7 @@ def _read_events(lines: Iterator[bytes], last: int) -> dict[int, bytes]:
             try:
                 from_json(event)
             except EventError as error:
-                raise RecordingError(f"events.jsonl: step {step}: {_plain(error, 300)}") from None
+                raise RecordingError(f"events.jsonl: step {step}: {plain(error, 300)}") from None
         previous = step
         events[step] = line
     return events
@@ -854,7 +764,7 @@ def _read_aggregates(lines: Iterator[bytes], last: int) -> dict[int, dict[str, A
             parts = value if isinstance(value, list) and len(value) == 2 else [value]
             if len(parts) != (2 if name in _VECTORS else 1) or not all(map(_is_number, parts)):
                 raise RecordingError(
-                    f"aggregates.jsonl: step {step}: {name}: found {_plain(repr(value))}"
+                    f"aggregates.jsonl: step {step}: {name}: found {plain(repr(value))}"
                 )
         previous = step
         aggregates[step] = {name: values[name] for name in _AGGREGATES}
@@ -862,9 +772,9 @@ def _read_aggregates(lines: Iterator[bytes], last: int) -> dict[int, dict[str, A
 
 
 def _step_line(member: str, line: bytes) -> dict[str, Any]:
-    data = _parse(line)
+    data = parse_json(line)
     if not isinstance(data, dict) or not _is_step(data.get("step")):
-        raise RecordingError(f"{member}.jsonl: a line has no step: {_plain(line[:60])}")
+        raise RecordingError(f"{member}.jsonl: a line has no step: {plain(line[:60])}")
     return data
 
 
@@ -954,7 +864,7 @@ def verify(
                 simulation.apply(event)
         except (MatterboxError, EventError) as error:
             raise RecordingError(
-                f"{replay.path}: an event of step {step} does not fit the scene: {_plain(error)}"
+                f"{replay.path}: an event of step {step} does not fit the scene: {plain(error)}"
             ) from None
         simulation.step()
         equal = replay.check(step, simulation)
@@ -972,7 +882,7 @@ def verify(
         text = f"verified: all {compared} ticks are bit for bit as recorded"
         return VerifyResult(0, text, compared, None, (), ())
     text = (
-        f"diverged at step {divergence.step}: field {_plain(divergence.field)} differs "
+        f"diverged at step {divergence.step}: field {plain(divergence.field)} differs "
         f"({compared - 1} ticks before it were equal), on the device and the code of the recording"
     )
     return VerifyResult(3, text, compared, divergence, (), ())
@@ -997,8 +907,8 @@ def start_replay(
         if arch is not None:
             raise
         raise DeviceError(
-            f"{replay.path} was recorded on {_plain(header.arch)} ({_plain(header.device)}), which "
-            f"does not start here; --arch cpu compares its aggregates instead ({_plain(error)})"
+            f"{replay.path} was recorded on {plain(header.arch)} ({plain(header.device)}), which "
+            f"does not start here; --arch cpu compares its aggregates instead ({plain(error)})"
         ) from None
 
 
@@ -1017,7 +927,7 @@ def _compare_elsewhere(
         lines.append(f"even so, all {compared} ticks are bit for bit as recorded")
     else:
         lines.append(
-            f"bits differ from step {divergence.step} on (field {_plain(divergence.field)}), "
+            f"bits differ from step {divergence.step} on (field {plain(divergence.field)}), "
             "as they may"
         )
     stated = ", ".join(f"{name} {100 * share:g}%" for name, share in TOLERANCES.items())
@@ -1093,32 +1003,3 @@ def aggregates_of(simulation: Simulation) -> dict[str, Any]:
 def finite(value: float) -> float | None:
     """A float that JSON can hold: None for what is not finite."""
     return float(value) if math.isfinite(value) else None
-
-
-# -- text ------------------------------------------------------------------------------------------
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
-
-
-def _parse(text: bytes) -> Any:
-    """JSON without NaN and infinities. Raises ValueError for anything that is not JSON."""
-    try:
-        return json.loads(text, parse_constant=_no_constant)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a number")
-
-
-def _plain(value: Any, longest: int = 80) -> str:
-    """A stranger's text, fit for one line on a terminal."""
-    text = "".join(c if c.isprintable() else "?" for c in str(value)[: longest + 1])
-    return text if len(text) <= longest else text[:longest] + "..."
-
-
-def _reason(error: OSError) -> str:
-    return _plain(error.strerror or error)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from app import recording
 from app.events import REGISTRY, Event
+from app.fingerprint import COMPARED
 
 _MARK = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _TYPES = {"Vector": "[x, y]", "float": "number", "str": "text"}
@@ -49,7 +50,7 @@ def _meaning(event: type[Event]) -> str:
 def _compared() -> str:
     return _table(
         ("header", "is"),
-        [(f"`{name}`", f"the {label}") for name, label in recording.COMPARED.items()],
+        [(f"`{name}`", f"the {label}") for name, label in COMPARED.items()],
     )
 
 
