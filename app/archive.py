@@ -60,7 +60,7 @@ def readable(path: Path, noun: str, error_class: type[MatterboxError]) -> Iterat
         raise error_class(f"{path}: damaged or no {noun} ({plain(error)})") from None
     except EventError as error:
         raise error_class(f"{path}: {plain(error, 300)}") from None
-    except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
+    except (ValueError, TypeError, LookupError, RecursionError, OverflowError) as error:
         raise error_class(
             f"{path}: damaged or no {noun} ({type(error).__name__}: {plain(error)})"
         ) from None

@@ -17,6 +17,14 @@ class RecordingError(MatterboxError):
     """A recording that cannot be read, or one that does not fit this program."""
 
 
+class SnapshotError(MatterboxError):
+    """A snapshot that cannot be read or written, or that does not fit this program or device."""
+
+
+class DivergenceError(MatterboxError):
+    """A tick that made other bits when it was run again from the same state."""
+
+
 class RenderError(MatterboxError):
     """No OpenGL context, or a picture that cannot be written."""
 

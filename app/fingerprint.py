@@ -125,6 +125,7 @@ def driver(arch: str) -> str:
         return ""
 
 
+@cache
 def version(distribution: str) -> str:
     """The installed version of a distribution, or "unknown" (a source tree never installed)."""
     try:

@@ -14,12 +14,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from app import geometry
+from app import fingerprint, geometry
 from app import scene as scenes
+from app.errors import DeviceError, DivergenceError, SnapshotError
 from app.events import (
     Erase,
     Event,
@@ -34,6 +35,9 @@ from app.events import (
 )
 from app.fingerprint import combined_digest
 from app.scene import MATERIAL_FIELDS, Environment, Material, Scene
+
+if TYPE_CHECKING:
+    from app.snapshot import Snapshot
 
 SPEED_COLORS = 0.75
 """Top of the speed view's range, as a share of the speed of a fall through the whole domain."""
@@ -97,7 +101,15 @@ class Aggregates:
 
 
 class Simulation:
-    """One world on one device. Make it with `from_scene`; `close` gives its memory to the next."""
+    """One world on one device. Make it with `from_scene`; `close` gives its memory to the next.
+
+    Attributes:
+        scene, seed: what the world began with; `environment` and `materials` as edited since.
+        arch, device: where it is computed.
+        steps: ticks run here, restarts included.
+        resumed: whether the state comes from a snapshot and not from the scene's initial state.
+        heavy: run every tick twice from one state and compare all bits (see `step`).
+    """
 
     _idle: ClassVar[list] = []
 
@@ -107,6 +119,7 @@ class Simulation:
         self.arch: str = device.arch
         self.device: str = device.name
         self.steps = 0
+        self.heavy = False
         self._solver = solver
         self._pending: list[Event] = []
         self._begin()
@@ -159,6 +172,7 @@ class Simulation:
     def _begin(self) -> None:
         self.environment: Environment = self.scene.environment
         self.materials: dict[str, Material] = dict(self.scene.materials)
+        self.resumed = False
         self._solver.load(self.scene, self.seed)
 
     # -- time and input ----------------------------------------------------------------------------
@@ -184,17 +198,107 @@ class Simulation:
         Raises EventError for an event that this world cannot carry out (an unknown material or
         field, a value out of its range); the world is then unchanged.
         """
-        _check(self, event)
+        check_event(event, self.scene, self.materials)
         self._pending.append(event)
 
     def step(self, n: int = 1) -> None:
-        """Run n ticks."""
+        """Run n ticks.
+
+        In heavy mode each is run, undone by restoring the state before it, and run again. Raises
+        DivergenceError with the first field that differs then; the second run's state is kept.
+        """
         for _ in range(n):
-            pending, self._pending = self._pending, []
-            for event in pending:
-                _APPLY[type(event)](self, event)
-            self._solver.tick()
+            if self.heavy:
+                self._tick_twice()
+            else:
+                self._tick()
             self.steps += 1
+
+    def _tick(self) -> None:
+        pending, self._pending = self._pending, []
+        for event in pending:
+            _APPLY[type(event)](self, event)
+        self._solver.tick()
+
+    def _tick_twice(self) -> None:
+        before, resumed = self.snapshot(), self.resumed
+        self._tick()
+        first = self.snapshot()
+        self.restore(before)
+        self.resumed = resumed  # restoring what was here a moment ago is no beginning
+        self._tick()
+        difference = first.difference(self.snapshot())
+        if difference is not None:
+            raise DivergenceError(
+                f"tick {self.tick - 1} made other bits when it was run again from the state before "
+                f"it: {difference}"
+            )
+
+    # -- snapshots ---------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """All that later ticks depend on, events that wait for the next tick included."""
+        from app.snapshot import Snapshot
+
+        return Snapshot(
+            scene=self.scene,
+            seed=self.seed,
+            environment=self.environment,
+            materials=dict(self.materials),
+            pending=tuple(self._pending),
+            arrays=self._solver.save(),
+            made=fingerprint.of(self),
+        )
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Put the world into the state of a snapshot, its scene and seed included.
+
+        On the device and code that it was made with, every later tick then has the bits that it had
+        there. Raises SnapshotError where the device has no room for it; nothing has changed then.
+        """
+        from app.sim.solver import Layout
+
+        if not self._solver.layout.holds(Layout.of(snapshot.scene)):
+            solver = self._roomier(snapshot)
+            Simulation._idle.append(self._solver)
+            self._solver = solver
+        if snapshot.scene is not self.scene and snapshot.scene != self.scene:
+            self.scene = snapshot.scene
+        self.seed = snapshot.seed
+        self.environment = snapshot.environment
+        self.materials = dict(snapshot.materials)
+        self.resumed = True
+        self._pending = list(snapshot.pending)
+        self._solver.restore(self.scene, snapshot.arrays)
+
+    def _roomier(self, snapshot: Snapshot):
+        from app.sim import device as devices
+
+        try:
+            return self._acquire(snapshot.scene, devices.started())
+        except DeviceError as error:
+            raise SnapshotError(f"{snapshot.origin} is too large for the device: {error}") from None
+
+    @classmethod
+    def from_snapshot(cls, snapshot: Snapshot | str | Path, *, arch: str | None = None):
+        """A world in the state of a snapshot (or of a snapshot's file), on the arch that it was
+        made on unless another is given.
+
+        Raises SnapshotError, and DeviceError for an arch that does not start here.
+        """
+        from app.snapshot import Snapshot
+
+        if not isinstance(snapshot, Snapshot):
+            snapshot = Snapshot.load(snapshot)
+        try:
+            simulation = cls.from_scene(
+                snapshot.scene, arch=arch or snapshot.made["arch"], seed=snapshot.seed
+            )
+        except DeviceError as error:
+            made = f"{snapshot.origin}, made on {snapshot.made['arch']},"
+            raise SnapshotError(f"{made} cannot be resumed here: {error}") from None
+        simulation.restore(snapshot)
+        return simulation
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -256,20 +360,18 @@ class Simulation:
         )
 
     def _dt(self) -> float:
-        from app.sim.state import float_index
-
-        return float(self._solver.state.floats[float_index("dt")])
+        return self._solver.floats()["dt"]
 
     def status(self) -> Status:
         """What the panel shows: population, substeps, time-step limits, counters."""
         solver = self._solver
         integers = solver.integers()
-        time_step = solver.time_step
         cell = self.scene.domain.cell
-        advective = time_step.advective_rate[None]
-        acoustic = time_step.acoustic_rate[None]
-        live = time_step.live.to_numpy()
-        dt = self._dt()
+        floats = solver.floats()
+        advective, acoustic, dt = (
+            floats[name] for name in ("advective_rate", "acoustic_rate", "dt")
+        )
+        live = solver.time_step.live.to_numpy()
         substeps = round(1.0 / (dt * self.scene.solver.tick_rate))
         required = integers["required_substeps"]
         return Status(
@@ -344,21 +446,21 @@ class Simulation:
 # -- what each event does -------------------------------------------------------------------------
 
 
-def _check(simulation: Simulation, event: Event) -> None:
-    """Raise EventError if the event cannot be carried out in this world."""
+def check_event(event: Event, scene: Scene, materials: dict[str, Material]) -> None:
+    """Raise EventError if the event cannot be carried out in a world of that scene."""
     if type(event) not in _APPLY:
         raise EventError(f"event {event.kind!r} does nothing in a simulation")
-    if isinstance(event, Paint | SetMaterial) and event.material not in simulation.materials:
-        names = ", ".join(simulation.materials)
+    if isinstance(event, Paint | SetMaterial) and event.material not in materials:
+        names = ", ".join(materials)
         raise EventError(
             f"event {event.kind!r}: found material {event.material!r}, expected one of {names}"
         )
     if isinstance(event, SetMaterial):
-        _check_field(event, simulation.materials[event.material].model)
+        _check_field(event, materials[event.material].model)
     if isinstance(event, SetDamping) and not 0 <= event.damping <= 1e4:
         raise EventError(f"event {event.kind!r}: found {event.damping:g} 1/s, expected 0 to 10000")
     if isinstance(event, Paint | Erase | Grab | Push):
-        reach = 2 * math.hypot(*simulation.scene.domain.size)
+        reach = 2 * math.hypot(*scene.domain.size)
         if not 0 < event.radius <= reach:
             raise EventError(
                 f"event {event.kind!r}: found radius {event.radius:g} m, expected more than 0 and "
@@ -381,20 +483,30 @@ def _check_field(event: SetMaterial, model: str) -> None:
         )
 
 
-def _set_gravity(simulation: Simulation, event: SetGravity) -> None:
-    simulation.environment = simulation.environment.model_copy(update={"gravity": event.gravity})
-    simulation._solver.set_gravity(event.gravity)
+def edited(
+    environment: Environment, materials: dict[str, Material], event: Event
+) -> tuple[Environment, dict[str, Material]]:
+    """Environment and records after one event; the same ones where it edits neither."""
+    if isinstance(event, SetGravity | SetDamping):
+        key = "gravity" if isinstance(event, SetGravity) else "damping"
+        environment = environment.model_copy(update={key: getattr(event, key)})
+    if isinstance(event, SetMaterial):
+        record = materials[event.material].model_copy(update={event.field: event.value})
+        materials = materials | {event.material: record}
+    return environment, materials
 
 
-def _set_damping(simulation: Simulation, event: SetDamping) -> None:
-    simulation.environment = simulation.environment.model_copy(update={"damping": event.damping})
-    simulation._solver.set_damping(event.damping)
-
-
-def _set_material(simulation: Simulation, event: SetMaterial) -> None:
-    record = simulation.materials[event.material]
-    simulation.materials[event.material] = record.model_copy(update={event.field: event.value})
-    simulation._solver.set_materials(simulation.materials)
+def _edit(simulation: Simulation, event: SetGravity | SetDamping | SetMaterial) -> None:
+    simulation.environment, simulation.materials = edited(
+        simulation.environment, simulation.materials, event
+    )
+    solver = simulation._solver
+    if isinstance(event, SetGravity):
+        solver.set_gravity(event.gravity)
+    elif isinstance(event, SetDamping):
+        solver.set_damping(event.damping)
+    else:
+        solver.set_materials(simulation.materials)
 
 
 def _restart(simulation: Simulation, _event: Restart) -> None:
@@ -402,9 +514,9 @@ def _restart(simulation: Simulation, _event: Restart) -> None:
 
 
 _APPLY: dict[type[Event], Callable[[Simulation, Event], None]] = {
-    SetGravity: _set_gravity,
-    SetDamping: _set_damping,
-    SetMaterial: _set_material,
+    SetGravity: _edit,
+    SetDamping: _edit,
+    SetMaterial: _edit,
     Paint: lambda sim, e: sim._solver.paint(e.material, e.center, e.radius),
     Erase: lambda sim, e: sim._solver.erase(e.center, e.radius),
     Grab: lambda sim, e: sim._solver.set_grab(e.center, e.velocity, e.radius),

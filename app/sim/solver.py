@@ -17,12 +17,15 @@ from app.sim.population import FRESH, MAX_SITES, OLD, Population
 from app.sim.shapes import BRUSH, ShapeTable
 from app.sim.state import (
     COUNTERS,
+    FIELDS,
     FLOATS,
     FREE,
     INTEGERS,
     LIVE,
     MATERIAL_PARAMETERS,
     MAX_MATERIALS,
+    PARTICLES,
+    SLOTS,
     State,
     float_index,
     integer_index,
@@ -89,16 +92,9 @@ class Solver:
 
     def load(self, scene, seed):
         """Put the initial state of a scene in place of whatever was there."""
-        self.scene = scene
-        self.cell = scene.domain.cell
-        self.capacity = scene.solver.capacity
-        self.material_names = list(scene.materials)
-        self.reference_density = max(m.density for m in scene.materials.values())
+        self._take_over(scene)
         self.ticks = 0
-        self.tick_dt = 1.0 / scene.solver.tick_rate
-        self.shapes.load(scene)
-        self.time_step.load(scene)
-        self._load_constants(scene)
+        self._place_shapes()
         for field in self.state.arrays.values():
             field.fill(0)
         self._load_records(scene.materials)
@@ -111,6 +107,42 @@ class Solver:
         self._load_particles(scene, seed, dt)
         self.time_step.count_live()
         self.time_step.choose(1)
+
+    def restore(self, scene, arrays):
+        """Put a saved state of a scene (see `save`) in place of whatever was there."""
+        self._take_over(scene)
+        for name, field in self.state.arrays.items():
+            values = arrays[name]
+            whole = np.zeros((field.shape[0], *values.shape[1:]), values.dtype)
+            whole[: len(values)] = values
+            field.from_numpy(whole)
+        self.ticks = int(arrays["integers"][integer_index("tick")])
+        self._place_shapes()
+        self.time_step.count_live()
+
+    def save(self):
+        """The state between two ticks: name -> NumPy array, in canonical order, without the slots
+        that were never used and the room that the solver has beside its scene."""
+        high_water = self.integers()["high_water"]
+        rows = {PARTICLES: high_water, SLOTS: self.capacity}
+        return {
+            field.name: self.state.arrays[field.name]
+            .to_numpy()[: rows.get(field.length, field.length)]
+            .copy()
+            for field in FIELDS
+        }
+
+    def _take_over(self, scene):
+        """Everything of a scene that is no state: what the kernels read and no tick changes."""
+        self.scene = scene
+        self.cell = scene.domain.cell
+        self.capacity = scene.solver.capacity
+        self.material_names = list(scene.materials)
+        self.reference_density = max(m.density for m in scene.materials.values())
+        self.tick_dt = 1.0 / scene.solver.tick_rate
+        self.shapes.load(scene)
+        self.time_step.load(scene)
+        self._load_constants(scene)
 
     def _load_constants(self, scene):
         nx, ny = scene.domain.cells
@@ -304,8 +336,6 @@ class Solver:
 
     def tick(self):
         """Run one tick of the scene."""
-        if self.shapes.moving:
-            self.shapes.place(self.ticks * self.tick_dt, (self.ticks + 1) * self.tick_dt)
         self._run_emitters()
         self.time_step.begin_tick()
         self.substep.set_environment()
@@ -322,6 +352,13 @@ class Solver:
         self.time_step.choose(0)
         self.ticks += 1
         self.state.integers[integer_index("tick")] = self.ticks
+        self._place_shapes()
+
+    def _place_shapes(self):
+        """Poses of the coming tick: a tool that acts at its edge meets shapes where they are then,
+        not where the last substep left them, and a restored world need not know of that substep."""
+        if self.shapes.moving:
+            self.shapes.place(self.ticks * self.tick_dt, (self.ticks + 1) * self.tick_dt)
 
     def _launches(self):
         """Substeps to launch: the ladder's choice where reading it is free, else the maximum."""
@@ -350,6 +387,10 @@ class Solver:
     def integers(self):
         """All named integers of the state, one readback."""
         return dict(zip(INTEGERS, self.state.integers.to_numpy().tolist(), strict=True))
+
+    def floats(self):
+        """All named numbers of the state, one readback."""
+        return dict(zip(FLOATS, self.state.floats.to_numpy().tolist(), strict=True))
 
     def counters(self, integers):
         """The counters among them."""

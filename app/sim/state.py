@@ -1,9 +1,11 @@
 """Everything that physics remembers from one tick to the next, in one canonical order.
 
-Digest, restart, comparison and (later) snapshots walk `State.arrays`; an array that is not listed
-there cannot influence a later tick. Particles are index-stable: a slot keeps its particle until
+Digest, restart, comparison and snapshots walk `FIELDS`; an array that is not listed there cannot
+influence a later tick. Particles are index-stable: a slot keeps its particle until
 the particle leaves, and a free slot holds zeros, so equal worlds have equal bits.
 """
+
+from typing import NamedTuple
 
 import taichi as ti
 
@@ -38,7 +40,8 @@ INTEGERS = (
     "peak_rate_bits",
     *COUNTERS,
 )
-FLOATS = ("dt", "gravity_x", "gravity_y", "damping")
+FLOATS = ("dt", "gravity_x", "gravity_y", "damping", "advective_rate", "acoustic_rate")
+"""The rates [1/s] are the last tick's: no later tick depends on them, but the CFL monitor does."""
 
 MATERIAL_PARAMETERS = (
     "mass",
@@ -59,6 +62,38 @@ over density and squared cell size [1/s^2]; viscosity likewise [1/s]; the rest w
 MAX_MATERIALS = 64
 MAX_SHAPES = 256
 
+PARTICLES, SLOTS = "particles", "slots"
+
+
+class Field(NamedTuple):
+    """One array of the state. `entry` is the shape of an entry; `length` a number of entries,
+    PARTICLES (one a slot, zero in a free one) or SLOTS (one a slot, the free list)."""
+
+    name: str
+    dtype: str
+    entry: tuple[int, ...]
+    length: int | str
+
+
+FIELDS = (
+    Field("x", "float32", (2,), PARTICLES),
+    Field("displacement", "float32", (2,), PARTICLES),
+    Field("displacement_gradient", "float32", (2, 2), PARTICLES),
+    Field("deformation_gradient", "float32", (2, 2), PARTICLES),
+    Field("volume_ratio", "float32", (), PARTICLES),
+    Field("plastic", "float32", (), PARTICLES),
+    Field("material", "int32", (), PARTICLES),
+    Field("group", "int32", (), PARTICLES),
+    Field("status", "int32", (), PARTICLES),
+    Field("free_slots", "int32", (), SLOTS),
+    Field("emitter_debt", "int32", (), MAX_SHAPES),
+    Field("integers", "int32", (), len(INTEGERS)),
+    Field("floats", "float32", (), len(FLOATS)),
+    Field("material_model", "int32", (), MAX_MATERIALS),
+    Field("material_parameters", "float32", (len(MATERIAL_PARAMETERS),), MAX_MATERIALS),
+)
+"""The canonical order: particles first, then the free list."""
+
 
 class State:
     """Particle arrays of `capacity` slots, the free list, what emitters owe, counters and edited
@@ -70,42 +105,20 @@ class State:
 
     def __init__(self, capacity):
         self.capacity = capacity
-        self.x = ti.Vector.field(2, ti.f32, capacity)
-        self.displacement = ti.Vector.field(2, ti.f32, capacity)
-        self.displacement_gradient = ti.Matrix.field(2, 2, ti.f32, capacity)
-        self.deformation_gradient = ti.Matrix.field(2, 2, ti.f32, capacity)
-        self.volume_ratio = ti.field(ti.f32, capacity)
-        self.plastic = ti.field(ti.f32, capacity)
-        self.material = ti.field(ti.i32, capacity)
-        self.group = ti.field(ti.i32, capacity)
-        self.status = ti.field(ti.i32, capacity)
-        self.free_slots = ti.field(ti.i32, capacity)
-        self.emitter_debt = ti.field(ti.i32, MAX_SHAPES)
-        self.integers = ti.field(ti.i32, len(INTEGERS))
-        self.floats = ti.field(ti.f32, len(FLOATS))
-        self.material_model = ti.field(ti.i32, MAX_MATERIALS)
-        self.material_parameters = ti.Vector.field(len(MATERIAL_PARAMETERS), ti.f32, MAX_MATERIALS)
+        self.arrays = {field.name: _allocated(field, capacity) for field in FIELDS}
+        """The canonical list: name -> Taichi field, also an attribute of that name."""
+        vars(self).update(self.arrays)
 
-    @property
-    def arrays(self):
-        """The canonical list: name -> field, particles first."""
-        return {
-            "x": self.x,
-            "displacement": self.displacement,
-            "displacement_gradient": self.displacement_gradient,
-            "deformation_gradient": self.deformation_gradient,
-            "volume_ratio": self.volume_ratio,
-            "plastic": self.plastic,
-            "material": self.material,
-            "group": self.group,
-            "status": self.status,
-            "free_slots": self.free_slots,
-            "emitter_debt": self.emitter_debt,
-            "integers": self.integers,
-            "floats": self.floats,
-            "material_model": self.material_model,
-            "material_parameters": self.material_parameters,
-        }
+
+def _allocated(field, capacity):
+    """The Taichi field of a Field."""
+    length = capacity if field.length in (PARTICLES, SLOTS) else field.length
+    dtype = getattr(ti, field.dtype)
+    if len(field.entry) == 2:
+        return ti.Matrix.field(*field.entry, dtype, length)
+    if len(field.entry) == 1:
+        return ti.Vector.field(*field.entry, dtype, length)
+    return ti.field(dtype, length)
 
 
 def integer_index(name):

@@ -30,7 +30,7 @@ def ladder_between(minimum, maximum):
 
 @ti.data_oriented
 class TimeStep:
-    """Chooses the substeps of the next tick and keeps what the CFL monitor shows."""
+    """Chooses the substeps of the next tick and counts what is there for the CFL monitor."""
 
     def __init__(self, state):
         self.state = state
@@ -42,8 +42,6 @@ class TimeStep:
         self.acoustic_cfl = ti.field(ti.f32, ())
         self.speed_floor = ti.field(ti.f32, ())
         self.live = ti.field(ti.i32, MAX_MATERIALS)
-        self.advective_rate = ti.field(ti.f32, ())
-        self.acoustic_rate = ti.field(ti.f32, ())
         self.substeps = ti.field(ti.i32, ())
         self.rescale = ti.field(ti.f32, ())
 
@@ -88,8 +86,8 @@ class TimeStep:
                 p = self.state.material_parameters[m]
                 stiffest = 2.0 * p[1] + p[2] + p[3]
                 acoustic = ti.max(acoustic, ti.sqrt(stiffest))
-        self.advective_rate[None] = advective
-        self.acoustic_rate[None] = acoustic
+        self.state.floats[ti.static(float_index("advective_rate"))] = advective
+        self.state.floats[ti.static(float_index("acoustic_rate"))] = acoustic
         gravity = tm.vec2(
             self.state.floats[ti.static(float_index("gravity_x"))],
             self.state.floats[ti.static(float_index("gravity_y"))],

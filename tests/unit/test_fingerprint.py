@@ -22,6 +22,7 @@ DOCUMENT = ROOT / "docs" / "recording.md"
 # Imported by a simulation, but no bit of it depends on them.
 WITHOUT_SAY = {
     "__init__.py": "names only",
+    "archive.py": "how files are written",
     "errors.py": "sentences",
     "fingerprint.py": "digests of a state, no part of it",
     "paths.py": "where files lie",
