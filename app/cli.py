@@ -1,8 +1,9 @@
 """The commands. Each imports what it needs when it runs, so `--help` and `check` stay quick.
 
 Exit statuses: 0 done; 1 the doctor found something to mend, or a gate of `validate` does not hold;
-2 the user's to mend (one sentence on stderr says what); 3 and 4 as `replay --verify` says
-(docs/recording.md); 130 ended with Ctrl-C.
+2 the user's to mend (one sentence on stderr says what); 3 other bits where they must be the same
+(`replay --verify`, `simulate --heavy`), 4 as `replay --verify` says (docs/recording.md); 130 ended
+with Ctrl-C.
 """
 
 from __future__ import annotations
@@ -21,11 +22,19 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from app import __version__
-from app.errors import MatterboxError, RecordingError, RenderError, SceneImportError
+from app.errors import (
+    DivergenceError,
+    MatterboxError,
+    RecordingError,
+    RenderError,
+    SceneImportError,
+    SnapshotError,
+)
 
 if TYPE_CHECKING:
     from app.session import Session
     from app.simulation import Simulation
+    from app.snapshot import Snapshot
 
 DEFAULT_SCENE = "playground"
 DEFAULT_TICKS = 600
@@ -35,6 +44,7 @@ MOST_IMPORT_BYTES = 64 << 20
 MOST_CHECKED_SITES = 20_000_000  # `check` counts particles of larger fills on a coarser lattice
 
 EXIT_ERROR = 2
+EXIT_DIVERGED = 3
 
 
 def main() -> NoReturn:
@@ -60,6 +70,9 @@ def run_command(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(_with_command(arguments))
     try:
         return options.command(options)
+    except DivergenceError as error:
+        _complain(str(error))
+        return EXIT_DIVERGED
     except MatterboxError as error:
         _complain(str(error))
         return EXIT_ERROR
@@ -87,6 +100,7 @@ def _run_without_display(path: Path, options: argparse.Namespace) -> int:
     """What `run` does on a machine that can show no window: play, then leave something to see."""
     picture = Path(f"{path.stem}.png")
     record = options.record or Path(f"{path.stem}.mbr")
+    _need_folder(record)
     _say(
         f"no display here ({_no_display()}): playing {path.stem} without a window for "
         f"{DEFAULT_TICKS} ticks"
@@ -100,15 +114,37 @@ def _run_without_display(path: Path, options: argparse.Namespace) -> int:
 
 
 def _simulate(options: argparse.Namespace) -> int:
+    resumed = _resumed(options)
+    for target in (options.record, options.picture, options.snapshot):
+        _need_folder(target)
     played = _play(
-        _scene_path(options.scene),
+        _scene_path(options.scene) if resumed is None else resumed,
         options,
         ticks=options.ticks,
         record=options.record,
         picture=options.picture,
+        snapshot=options.snapshot,
+        heavy=options.heavy,
     )
     print(played.to_json() if options.json else played.summary(), flush=True)
     return played.code
+
+
+def _resumed(options: argparse.Namespace) -> Snapshot | None:
+    """The snapshot to go on from; what would contradict it is refused."""
+    if options.resume is None:
+        return None
+    given = {"SCENE": options.scene, "--seed": options.seed}
+    for name in (name for name, value in given.items() if value is not None):
+        raise SnapshotError(f"{name} with --resume: the snapshot brings its own; leave out {name}")
+    if options.record is not None:
+        raise SnapshotError(
+            "--record with --resume: a recording begins with the initial state of a scene, not "
+            "with a snapshot; leave out one of them"
+        )
+    from app.snapshot import Snapshot
+
+    return Snapshot.load(options.resume)
 
 
 class _Played:
@@ -125,6 +161,9 @@ class _Played:
         self.device = simulation.device
         self.ticks = simulation.steps
         self.status = simulation.status()
+        began = self.status.tick - self.ticks
+        self.since = f" from tick {began} on" if began else ""
+        self.heavy = simulation.heavy
         self.digests = simulation.digests()
         self.digest = combined_digest(self.digests)
         self.aggregates = aggregates_of(simulation)
@@ -159,13 +198,17 @@ class _Played:
     def summary(self) -> str:
         status = self.status
         lines = [
-            f"{self.scene}: {self.ticks} ticks on {self.arch} ({self.device}), "
+            f"{self.scene}: {self.ticks} ticks{self.since} on {self.arch} ({self.device}), "
             f"{self.ms_per_tick:.2f} ms a tick",
             f"particles {status.live} of {status.capacity}, emitted {status.emitted}, "
             f"drained {status.drained}",
             f"{status.substeps} substeps in the last tick, {status.rounds} rounds each",
             f"digest {self.digest}",
         ]
+        if self.heavy:
+            lines.append(
+                "heavy: every tick, run again from the state before it, made the same bits"
+            )
         counted = [f"{name} {count}" for name, count in status.counters.items() if count]
         if counted:
             lines.append(f"counters: {', '.join(counted)}")
@@ -173,26 +216,22 @@ class _Played:
 
 
 def _play(
-    path: Path,
+    start: Path | Snapshot,
     options: argparse.Namespace,
     *,
     ticks: int,
     record: Path | None,
     picture: Path | None,
+    snapshot: Path | None = None,
+    heavy: bool = False,
 ) -> _Played:
-    """Run a scene without a window. Ctrl-C ends it early, and everything asked for is written."""
-    from app.scene import load
-
-    scene = load(path)
-    for target in (record, picture):
-        _need_folder(target)
-    for warning in scene.warnings:
-        _complain(f"warning: {warning}")
-    _start_device(options)
+    """Run a scene's file, or on from a snapshot, without a window. Ctrl-C ends it early, and
+    everything asked for is written."""
+    simulation = _begun(start, options)
+    simulation.heavy = heavy
+    scene = simulation.scene
     from app.session import Session
-    from app.simulation import Simulation
 
-    simulation = Simulation.from_scene(scene, arch=options.arch, seed=options.seed)
     session = Session(simulation)
     if record is not None:
         session.start_recording(record)
@@ -216,10 +255,40 @@ def _play(
         except RenderError as error:
             _complain(str(error))
             played.code = EXIT_ERROR
+    if snapshot is not None:
+        try:
+            played.written.append(str(simulation.snapshot().save(snapshot)))
+        except SnapshotError as error:
+            _complain(str(error))
+            played.code = EXIT_ERROR
     if interruption.signal is not None:
         played.code = 128 + interruption.signal
     simulation.close()
     return played
+
+
+def _begun(start: Path | Snapshot, options: argparse.Namespace) -> Simulation:
+    """A world in the initial state of a scene's file, or in the state of a snapshot."""
+    if isinstance(start, Path):
+        from app.scene import load
+
+        scene = load(start)
+        for warning in scene.warnings:
+            _complain(f"warning: {warning}")
+        _start_device(options)
+        from app.simulation import Simulation
+
+        return Simulation.from_scene(scene, arch=options.arch, seed=options.seed)
+    arch = start.made["arch"] if options.arch == "auto" else options.arch
+    _start_device(options, arch)
+    from app import fingerprint
+    from app.simulation import Simulation
+
+    simulation = Simulation.from_snapshot(start, arch=arch)
+    elsewhere = start.differences_here(fingerprint.of(simulation))
+    if elsewhere:
+        _complain(f"made elsewhere, so other bits are no fault: {'; '.join(elsewhere)}")
+    return simulation
 
 
 def _run_ticks(session: Session, ticks: int, interruption: _Interruption, name: str) -> float:
@@ -515,6 +584,17 @@ def _parser() -> argparse.ArgumentParser:
     _add_record(simulate)
     simulate.add_argument(
         "--picture", type=Path, metavar="F.png", help="write a picture of the last frame"
+    )
+    simulate.add_argument(
+        "--snapshot", type=Path, metavar="F.mbs", help="write a snapshot of the last state"
+    )
+    simulate.add_argument(
+        "--resume", type=Path, metavar="F.mbs", help="go on from a snapshot, in place of SCENE"
+    )
+    simulate.add_argument(
+        "--heavy",
+        action="store_true",
+        help="run every tick twice from one state; exit status 3 and the first field that differs",
     )
     simulate.add_argument(
         "--json", action="store_true", help="the last line of stdout is one JSON object"

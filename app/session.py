@@ -11,16 +11,18 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app import fingerprint
-from app.errors import MatterboxError, RecordingError
+from app.errors import MatterboxError, RecordingError, SnapshotError
 from app.events import Event, EventError, Restart
 from app.recording import Recorder, Replay, describe
 
 if TYPE_CHECKING:
     from app.simulation import Simulation
+    from app.snapshot import Snapshot
 
 MIN_SPEED = 0.1
 MAX_SPEED = 8.0
@@ -72,13 +74,15 @@ class Session:
         self._recent: deque[tuple[float, int]] = deque()  # (wall seconds, ticks) of past frames
         self._ms_per_tick = 0.0
         self._measured = 0  # ticks in `_ms_per_tick`
-        self._world_start = simulation.steps  # `steps` at the world's last initial state
+        # `steps` at the world's last initial state; of a resumed world, where it would have been.
+        self._world_start = simulation.steps - simulation.tick
         self._recording_start = simulation.steps  # `steps` at the recording's step 0
         # Events since the world's initial state, as (step, events); None if they are unknown.
         self._history: list[tuple[int, tuple[Event, ...]]] | None = []
         self._history_size = 0
-        if simulation.steps != 0:
+        if simulation.steps != 0 or simulation.resumed:
             self._history = None
+        self._saved: tuple[str, list[tuple[int, tuple[Event, ...]]] | None] | None = None
         # Of the sources as they are now, not as they may have been edited when R is pressed.
         fingerprint.code_hash()
         if replay is not None:
@@ -199,12 +203,18 @@ class Session:
 
         The file holds every event since the world's initial state, so it replays from there, and
         digests from now on. Raises RecordingError if the file cannot be written, if a recording
-        is already running, or while replaying.
+        is already running, while replaying, and in a world that goes on from a snapshot of unknown
+        past.
         """
         if self._recorder is not None:
             raise RecordingError(f"already recording into {self._recorder.path}")
         if self.replaying:
             raise RecordingError("a replay cannot be recorded again: it is a recording already")
+        if self._history is None and self.simulation.resumed:
+            raise RecordingError(
+                "this world goes on from a snapshot, and a recording begins with the initial state "
+                "of a scene: restart first"
+            )
         if self._history is None:
             # What happened to this world is not known in full: the recording begins with a new one.
             self._recorder = Recorder(path, self.simulation)
@@ -229,6 +239,41 @@ class Session:
     def close(self) -> Path | None:
         """End the session: a running recording is finished. Returns its file, if any."""
         return self.stop_recording()
+
+    # -- snapshots -----------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """The world between two ticks, with the input that waits for the next one."""
+        taken = self.simulation.snapshot()
+        snapshot = replace(taken, pending=(*taken.pending, *self._pending))
+        history = None if self._history is None else list(self._history)
+        self._saved = (snapshot.digest(), history)
+        return snapshot
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from a snapshot, in place of the present world and of the input that waits.
+
+        A running recording ends here, with a notice: what follows does not follow from what it
+        holds. Of the last snapshot that this session took it still knows the events that led there,
+        so a recording may begin after it; not after one of another session.
+
+        Raises SnapshotError while replaying, and where the device has no room.
+        """
+        if self.replaying:
+            raise SnapshotError("a replay goes its own way; open its scene to load a snapshot")
+        if self._recorder is not None:
+            try:
+                self.notice = f"the recording ended before the load: {self.stop_recording()}"
+            except RecordingError as error:
+                self.notice = str(error)
+        # What waits goes through this session, which tells a recorder of it.
+        self.simulation.restore(replace(snapshot, pending=()))
+        self._pending = list(snapshot.pending)
+        self._due = 0.0
+        self._world_start = self.simulation.steps - self.simulation.tick
+        known = self._saved is not None and self._saved[0] == snapshot.digest()
+        self._history = list(self._saved[1]) if known and self._saved[1] is not None else None
+        self._history_size = sum(len(events) for _, events in self._history or ())
 
     # -- one tick ------------------------------------------------------------------------------
 

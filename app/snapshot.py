@@ -11,7 +11,6 @@ import hashlib
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,6 @@ _LIMITS = Limits("snapshot", MAX_BYTES, MAX_MEMBERS, ratio=1, unchecked=0)
 _HEADER, _SCENE, _DIGEST = "header.json", "scene.toml", "digest.txt"
 _MADE = ("matterbox", "python", *fingerprint.COMPARED)
 _CHUNK = 1 << 20  # bytes read at a time
-_LONGEST_ARRAY_HEADER = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +139,9 @@ class Snapshot:
         yield _HEADER, [dump_json(header)]
         yield _SCENE, [scenes.dumps(self.scene).encode()]
         for name, array in self.arrays.items():
-            array = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-            yield _member(name), [_array_header(array), array.reshape(-1).view(np.uint8)]
+            data = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+            head = _array_header(array.dtype, array.shape)
+            yield _member(name), [head, data.reshape(-1).view(np.uint8)]
 
     def _edits(self) -> Iterator[Event]:
         """The events that turn the scene's environment and records into what they are now."""
@@ -224,35 +223,31 @@ class _Reading:
         if not _is_whole(high_water, scene.solver.capacity):
             raise SnapshotError("header.json: more particles than the capacity of its scene")
         expected = expected_arrays(high_water, scene.solver.capacity)
-        declared = {
-            name: {"dtype": dtype, "shape": list(shape)}
-            for name, (dtype, shape) in expected.items()
-        }
-        if header["fields"] != declared:
+        if header["fields"] != {name: _declared(*what) for name, what in expected.items()}:
             raise SnapshotError("header.json: its fields are not those of a state of its scene")
         return {name: self._array(name, *what) for name, what in expected.items()}
 
     def _array(self, name: str, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
         """One member: the header of a .npy, then its numbers. Sizes are compared before any
         memory is taken."""
-        info = self.members[_member(name)]
+        head = _array_header(dtype, shape)
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        head = info.file_size - size
-        if not 0 < head <= _LONGEST_ARRAY_HEADER:
-            raise SnapshotError(f"{_member(name)} has {info.file_size} bytes, not those of {shape}")
+        info = self.members[_member(name)]
+        if info.file_size != len(head) + size:
+            raise SnapshotError(f"{info.filename} has not the size of {dtype} of shape {shape}")
         with self.archive.open(info) as member:
-            prefix = member.read(head)
-            _expect_array_header(name, prefix, dtype, shape)
+            if member.read(len(head)) != head:
+                raise SnapshotError(f"{info.filename} is no array of {dtype} of shape {shape}")
             array = np.empty(shape, dtype)
             view = memoryview(array.reshape(-1).view(np.uint8))
             for start in range(0, size, _CHUNK):
                 piece = member.read(min(_CHUNK, size - start))
-                view[start : start + len(piece)] = piece
                 if len(piece) < min(_CHUNK, size - start):
-                    raise SnapshotError(f"{_member(name)} is cut short")
+                    raise SnapshotError(f"{info.filename} is cut short")
+                view[start : start + len(piece)] = piece
             if member.read(1):
-                raise SnapshotError(f"{_member(name)} is longer than it says")
-        _absorb(self.digest, _member(name), [prefix, view])
+                raise SnapshotError(f"{info.filename} is longer than it says")
+        _absorb(self.digest, info.filename, [head, view])
         return array
 
 
@@ -271,23 +266,13 @@ def _absorb(total: Any, name: str, parts: list[Any]) -> None:
         total.update(part)
 
 
-def _array_header(array: np.ndarray) -> bytes:
-    """What a .npy file of format 1.0 begins with."""
-    file = BytesIO()
-    np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
-    return file.getvalue()
-
-
-def _expect_array_header(name: str, text: bytes, dtype: str, shape: tuple[int, ...]) -> None:
-    file = BytesIO(text)
-    if np.lib.format.read_magic(file) != (1, 0):
-        raise SnapshotError(f"{_member(name)} is not of format 1.0 of .npy")
-    try:
-        found = np.lib.format.read_array_header_1_0(file, max_header_size=_LONGEST_ARRAY_HEADER)
-    except (SyntaxError, MemoryError) as error:
-        raise SnapshotError(f"{_member(name)} has no header of .npy ({plain(error)})") from None
-    if found != (shape, False, np.dtype(dtype)) or file.tell() != len(text):
-        raise SnapshotError(f"{_member(name)} is not an array of {dtype} of shape {shape}")
+def _array_header(dtype: Any, shape: tuple[int, ...]) -> bytes:
+    """What a .npy file of format 1.0 begins with; NumPy itself may pad it otherwise."""
+    descr = np.dtype(dtype).newbyteorder("<").str
+    text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape}, }}"
+    size = -(-(len(text) + 11) // 64) * 64
+    prefix = b"\x93NUMPY\x01\x00" + (size - 10).to_bytes(2, "little")
+    return prefix + text.encode().ljust(size - 11) + b"\n"
 
 
 def _first_difference(mine: np.ndarray, theirs: np.ndarray) -> str:

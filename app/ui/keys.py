@@ -38,7 +38,9 @@ class Gesture:
 BINDINGS: tuple[Binding, ...] = (
     Binding("pause", ("Space",), "pause, go on", "Time"),
     Binding("step", (".", "F"), "one tick", "Time", repeat=True),
-    Binding("restart", ("F5", "Ctrl+R"), "restart the scene", "Time"),
+    Binding("restart", ("Ctrl+R",), "restart the scene", "Time"),
+    Binding("save", ("F5",), "save, load the moment", "Time"),
+    Binding("load", ("F9",), "save, load the moment", "Time"),
     Binding("slower", ("-", "Num -"), "slower, faster", "Time"),
     Binding("faster", ("=", "+", "Num +"), "slower, faster", "Time"),
     Binding("record", ("R",), "start, stop recording", "Time"),

@@ -159,8 +159,9 @@ class Sandbox:
         seed: int | None = None,
         replay: Any = None,
         record: bool = False,
+        snapshot: Any = None,
     ) -> None:
-        """A new simulation and session in place of the present one."""
+        """A new simulation and session in place of the present one; `snapshot` to go on from."""
         from app.session import Session
         from app.simulation import Simulation
 
@@ -171,6 +172,8 @@ class Sandbox:
             session.start_recording(self.bench.record_path)
         # The first tick compiles what is not yet in the cache: better now than in the first frame.
         session.step_once()
+        if snapshot is not None:
+            session.restore(snapshot)
         self.bench.attach(session, path)
         if record:
             self.bench.recording_path = self.bench.record_path
@@ -194,15 +197,28 @@ class Sandbox:
         except (MatterboxError, OSError) as error:
             bench.report(error, "This scene cannot be opened", str(path))
             return
+        self._replace(scene, path)
+
+    def _resume(self, snapshot: Any) -> None:
+        """Go on from a snapshot of another scene than the one shown."""
+        self.bench.trouble = None
+        if self._replace(snapshot.scene, None, seed=snapshot.seed, snapshot=snapshot):
+            self.bench.say_loaded(snapshot)
+
+    def _replace(self, scene: Any, path: Path | None, **begin: Any) -> bool:
+        """Show another scene; where it cannot be played, the old one begins anew."""
+        bench = self.bench
         bench.stop_recording()
         old, old_path = bench.session, bench.scene_path
         old.close()
         old.simulation.close()
         try:
-            self._begin(scene, path)
+            self._begin(scene, path, **begin)
         except MatterboxError as error:
-            bench.report(error, "This scene cannot be played", str(path))
+            bench.report(error, "This scene cannot be played", str(path or scene.name))
             self._begin(old.simulation.scene, old_path)
+            return False
+        return True
 
     # -- the loop ----------------------------------------------------------------------------------
 
@@ -367,13 +383,17 @@ class Sandbox:
         """What the workbench asked of the window, after the frame that shows it was asked."""
         requests, self.bench.requests = self.bench.requests, []
         for action, value in requests:
-            if action == "open" and not self._shade:
+            if action in ("open", "resume") and not self._shade:
                 # One more frame first, which says what is going on.
-                self._shade = f"Opening {Path(value).stem.replace('_', ' ')} ..."
-                self.bench.requests.append(("open", value))
+                name = value.scene.name if action == "resume" else Path(value).stem
+                self._shade = f"Opening {name.replace('_', ' ')} ..."
+                self.bench.requests.append((action, value))
             elif action == "open":
                 self._shade = ""
                 self._open(Path(value))
+            elif action == "resume":
+                self._shade = ""
+                self._resume(value)
             elif action == "quit":
                 self._closing = True
             elif action == "fullscreen":

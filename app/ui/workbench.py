@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from app import fingerprint
 from app.errors import MatterboxError, SceneError
 from app.events import Erase, Event, Paint, SetDamping, SetGravity, SetMaterial
 from app.recording import describe
@@ -78,6 +79,7 @@ class Workbench:
     session: Any = None
     scene_path: Path | None = None
     record_path: Path = Path("session.mbr")
+    snapshot_path: Path = Path("quick.mbs")
     tool_name: str = "paint"
     brush: Brush = field(default_factory=Brush)
     clock: Callable[[], float] = time.monotonic
@@ -107,11 +109,7 @@ class Workbench:
         self.session = session
         self.scene_path = scene_path
         self.strokes.clear()
-        self.ghosts.clear()
-        self.edits.clear()
-        self.substep_history.clear()
-        self.status = session.simulation.status()
-        self._history_steps = session.simulation.steps
+        self._look_anew()
         session.held = self.held
         self.recorded_elsewhere = session.replaying and bool(
             session.replay.header.differences(describe(session.simulation))
@@ -123,6 +121,14 @@ class Workbench:
         if count:
             noun = "a warning" if count == 1 else f"{count} warnings"
             self.say(f"{scene.name}: {noun} (in the panel)", "warning")
+
+    def _look_anew(self) -> None:
+        """The world is another than a moment ago: nothing that was shown of it still holds."""
+        self.ghosts.clear()
+        self.edits.clear()
+        self.substep_history.clear()
+        self.status = self.session.simulation.status()
+        self._history_steps = self.session.simulation.steps
 
     @property
     def scene(self) -> Any:
@@ -259,6 +265,43 @@ class Workbench:
         self.edits.clear()
         self.substep_history.clear()
         self.session.restart()
+
+    def do_save(self) -> None:
+        """Keep this moment in a file; the last one saved is replaced."""
+        try:
+            path = self.session.snapshot().save(self.snapshot_path)
+        except MatterboxError as error:
+            self.say(str(error), "error")
+            return
+        self.say(f"Saved: {path} (F9 comes back here)", "good")
+
+    def do_load(self) -> None:
+        """Back to the moment saved last; the window opens one of another scene."""
+        from app.snapshot import Snapshot
+
+        if not self.editable:
+            self.say("A replay takes no input; open the scene to load into it.")
+            return
+        try:
+            snapshot = Snapshot.load(self.snapshot_path)
+            if snapshot.scene != self.scene:
+                self.requests.append(("resume", snapshot))
+                return
+            self.stop_recording()
+            self.session.restore(snapshot)
+        except MatterboxError as error:
+            self.say(str(error), "error")
+            return
+        self._look_anew()
+        self.say_loaded(snapshot)
+
+    def say_loaded(self, snapshot: Any) -> None:
+        """What was loaded, and whether it may go on with other bits here."""
+        elsewhere = snapshot.differences_here(fingerprint.of(self.session.simulation))
+        if elsewhere:
+            self.say(f"Loaded, and made elsewhere: {'; '.join(elsewhere)}", "warning")
+        else:
+            self.say(f"Loaded: tick {snapshot.tick}", "good")
 
     def do_slower(self) -> None:
         self.set_speed(max((s for s in SPEEDS if s < self.session.speed - 1e-9), default=SPEEDS[0]))

@@ -7,6 +7,7 @@ and every tick changes the state in a way that no other sequence of events and t
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 from app.errors import MatterboxError
@@ -36,6 +37,20 @@ material = "water"
 """
 
 
+STATE = ("tick", "gravity", "damping", "viscosity", "hand", "particles")
+
+
+@dataclass(frozen=True)
+class ToySnapshot:
+    """What answers like `app.snapshot.Snapshot` of a toy world."""
+
+    state: dict
+    pending: tuple[Event, ...]
+
+    def digest(self) -> str:
+        return f"{hash_of((self.state, self.pending)):016x}"
+
+
 class ToySimulation:
     """Particles are integers below 2^31; `applied` remembers (step, event) for the tests."""
 
@@ -45,6 +60,8 @@ class ToySimulation:
         self.device = "toy processor"
         self.seed = self.scene.seed if seed is None else seed
         self.steps = 0
+        self.heavy = False
+        self.resumed = False
         self.applied: list[tuple[int, Event]] = []
         self.stepped: list[int] = []
         self._queue: list[Event] = []
@@ -58,6 +75,7 @@ class ToySimulation:
 
     def _reset(self) -> None:
         self.tick = 0
+        self.resumed = False
         self.gravity = self.scene.environment.gravity
         self.damping = self.scene.environment.damping
         self.viscosity = 0.0
@@ -121,9 +139,20 @@ class ToySimulation:
             live=live,
         )
 
+    def snapshot(self) -> ToySnapshot:
+        state = {name: getattr(self, name) for name in STATE}
+        return ToySnapshot(state | {"particles": list(self.particles)}, tuple(self._queue))
+
+    def restore(self, snapshot: ToySnapshot) -> None:
+        vars(self).update(snapshot.state)
+        self.particles = list(self.particles)
+        self._queue = list(snapshot.pending)
+        self.resumed = True
+
     def status(self) -> SimpleNamespace:
         live = len(self.particles)
         return SimpleNamespace(
+            tick=self.tick,
             substeps=2,
             rounds=5,
             live=live,
