@@ -162,7 +162,7 @@ class _Played:
         self.ticks = simulation.steps
         self.status = simulation.status()
         began = self.status.tick - self.ticks
-        self.since = f" from tick {began} on" if began else ""
+        self.since = f" after tick {began}" if began else ""
         self.heavy = simulation.heavy
         self.digests = simulation.digests()
         self.digest = combined_digest(self.digests)
@@ -206,9 +206,7 @@ class _Played:
             f"digest {self.digest}",
         ]
         if self.heavy:
-            lines.append(
-                "heavy: every tick, run again from the state before it, made the same bits"
-            )
+            lines.append("heavy: every tick made the same bits when it was run again")
         counted = [f"{name} {count}" for name, count in status.counters.items() if count]
         if counted:
             lines.append(f"counters: {', '.join(counted)}")

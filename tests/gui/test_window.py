@@ -340,3 +340,36 @@ def test_closing_while_recording_finishes_it_and_the_window_replays_it(open_wind
     assert ended["diverged"] is None
     assert ended["live"] == playing["live"]
     replay.quit()
+
+
+def test_a_moment_is_saved_and_loaded_also_by_a_later_window(open_window, scenes):
+    window = open_window("run", "first.toml", "--arch", "cpu")
+    live = window.status()["live"]
+    window.paused(True)
+    window.key("F5")
+    saved = window.fresh()["tick"]
+    window.paused(False)
+    window.key("r")
+    window.wait(lambda s: s["recording"])
+    window.key("3")
+    window.wait(lambda s: s["tool"] == "paint")
+    window.drag(window.at(1.1, 0.65), window.at(1.3, 0.65))
+    window.wait(lambda s: s["live"] > live + 20)
+    window.paused(True)
+    assert window.fresh()["tick"] > saved
+    window.key("F9")
+    back = window.wait(lambda s: s["tick"] == saved)
+    assert (back["live"], back["recording"]) == (live, None)
+    window.key("period")
+    window.wait(lambda s: s["tick"] == saved + 1)
+    window.quit()
+    verified = command("replay", "session.mbr", "--verify", folder=scenes)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+
+    window = open_window("run", "second.toml", "--arch", "cpu")
+    window.wait(lambda s: s["scene"] == "Second")
+    window.paused(True)
+    window.key("F9")
+    window.wait(lambda s: s["scene"] == "First", COLD_START)
+    assert window.wait(lambda s: s["tick"] >= saved)["live"] == live
+    window.quit()

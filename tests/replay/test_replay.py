@@ -4,6 +4,9 @@
   of every tick is equal.
 - After a restart the world is the fresh world, bit for bit.
 - The number of CPU threads, and whether a recording is made, do not change a bit.
+- From a snapshot taken in the middle of the input, another process goes on with the same bits,
+  twice, through the restart and beyond. Two processes write the same bytes into that snapshot.
+- Heavy mode finds nothing.
 - A recording verifies in another process with status 0; with one flipped bit, or one changed event,
   it ends with status 3.
 """
@@ -175,6 +178,38 @@ def test_world_after_a_restart_is_the_fresh_world(name, recordings):
         if RESTART + step < TICKS:
             a, b = replay.expected_fields(step), replay.expected_fields(RESTART + step)
             assert [field for field in a if a[field] != b[field]] == [], f"tick {step}"
+
+
+@pytest.fixture(scope="module")
+def resumed(recordings) -> dict[str, dict]:
+    """What a process of its own says of the snapshots: name -> how its runs differ."""
+    files = sorted(recordings[0].glob("*.mbs"))
+    out = python(HERE / "play_scenes.py", "resume", "cpu", *files)
+    entries = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    return {entry["name"]: entry for entry in entries}
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_another_process_goes_on_from_a_snapshot_with_the_same_bits(name, resumed):
+    assert resumed[name] == {"name": name, "runs": [None, None], "heavy": None}
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_two_processes_write_the_same_snapshot(name, recordings):
+    one, other = (folder / f"{name}.mbs" for folder in recordings)
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_run_cut_in_two_by_a_snapshot_ends_as_a_whole_one(everything, tmp_path):
+    command = ("-m", "app", "simulate")
+    end = ("--arch", "cpu", "--json")
+    cut = tmp_path / "cut.mbs"
+    whole = json.loads(python(*command, everything, "--ticks", 14, *end).splitlines()[-1])
+    python(*command, everything, "--ticks", 8, "--snapshot", cut, *end)
+    rest = python(*command, "--resume", cut, "--ticks", 6, "--heavy", *end)
+    rest = json.loads(rest.splitlines()[-1])
+    assert rest["digests"] == whole["digests"]
+    assert (rest["ticks"], rest["emitted"]) == (6, whole["emitted"])
 
 
 def test_verification_finds_one_flipped_bit_and_one_changed_event(recordings, tmp_path):

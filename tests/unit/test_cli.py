@@ -21,8 +21,9 @@ import pytest
 from toy_simulation import SCENE, ToySimulation
 
 from app import cli
-from app.errors import DeviceError, RenderError
+from app.errors import DeviceError, DivergenceError, RenderError, SnapshotError
 from app.recording import Replay
+from app.snapshot import Snapshot
 
 JSON_KEYS = [
     "scene",
@@ -495,3 +496,76 @@ def test_reader_that_has_enough_gets_no_traceback():
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert done.stderr == ""
+
+
+# -- snapshots -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["toy.toml", "--resume", "a.mbs"], ["SCENE", "leave out"]),
+        (["--resume", "a.mbs", "--seed", "3"], ["--seed", "leave out"]),
+        (["--resume", "a.mbs", "--record", "a.mbr"], ["--record", "initial state"]),
+        (["--resume", "a.mbs"], ["a.mbs", "No such file"]),
+        (["toy.toml", "--snapshot", "no/a.mbs"], ["no/a.mbs", "no folder"]),
+    ],
+)
+def test_snapshots_that_make_no_sense_are_refused_before_anything_runs(
+    windows, scene, capsys, arguments, words
+):
+    message = refused(capsys, "simulate", *arguments)
+    assert all(word in message for word in words)
+
+
+def test_snapshot_that_cannot_be_written_is_one_sentence(windows, scene, capsys, monkeypatch):
+    def full(self, path):
+        raise SnapshotError(f"cannot write {path}: No space left on device")
+
+    monkeypatch.setattr("toy_simulation.ToySnapshot.save", full, raising=False)
+    message = refused(capsys, "simulate", scene, "--ticks", 2, "--snapshot", "a.mbs")
+    assert "No space left" in message
+
+
+def test_resuming_says_what_is_another_device_and_runs_on_its_arch(
+    windows, scene, capsys, monkeypatch
+):
+    made = {"arch": "cpu"}
+    taken = SimpleNamespace(made=made, differences_here=lambda here: ["code (1 then, 2 here)"])
+    asked = []
+
+    def from_snapshot(snapshot, arch):
+        asked.append((snapshot, arch))
+        simulation = ToySimulation()
+        simulation.tick = 40
+        return simulation
+
+    monkeypatch.setattr(Snapshot, "load", lambda path: taken)
+    monkeypatch.setattr(ToySimulation, "from_snapshot", from_snapshot, raising=False)
+    assert run("simulate", "--resume", "a.mbs", "--ticks", 3) == 0
+    assert run("simulate", "--resume", "a.mbs", "--ticks", 3, "--arch", "cuda", "--json") == 0
+    assert asked == [(taken, "cpu"), (taken, "cuda")]
+    captured = capsys.readouterr()
+    assert "Toy: 3 ticks after tick 40 on cpu" in captured.out
+    assert json.loads(captured.out.splitlines()[-1])["ticks"] == 3
+    assert captured.err.count("other bits are no fault: code (1 then, 2 here)") == 2
+
+
+def test_heavy_mode_ends_with_3_and_the_field(windows, scene, capsys, monkeypatch):
+    assert run("simulate", scene, "--ticks", 2, "--heavy") == 0
+    assert "heavy: every tick made the same bits" in capsys.readouterr().out
+    step = ToySimulation.step
+
+    def diverge(self, n=1):
+        if self.heavy and self.tick == 4:
+            raise DivergenceError("tick 4 made other bits: field x, entry 7: 0x1p0 against 0x0p0")
+        step(self, n)
+
+    monkeypatch.setattr(ToySimulation, "step", diverge)
+    assert run("simulate", scene, "--heavy", "--record", "a.mbr") == 3
+    captured = capsys.readouterr()
+    assert captured.err == (
+        "matterbox: tick 4 made other bits: field x, entry 7: 0x1p0 against 0x0p0\n"
+    )
+    assert Replay.read("a.mbr").ticks == 4
+    assert run("simulate", scene, "--ticks", 5) == 0

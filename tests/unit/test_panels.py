@@ -20,10 +20,11 @@ imgui = pytest.importorskip("imgui_bundle").imgui
 from pyglet.window import key  # noqa: E402
 
 from app import events  # noqa: E402
-from app.errors import Fault, RecordingError, SceneError  # noqa: E402
+from app.errors import Fault, RecordingError, SceneError, SnapshotError  # noqa: E402
 from app.render.camera import Camera  # noqa: E402
 from app.scene import MATERIAL_FIELDS, loads  # noqa: E402
 from app.simulation import MaterialStatus, Status  # noqa: E402
+from app.snapshot import Snapshot  # noqa: E402
 from app.ui import catalog, keys, quantities, style, track  # noqa: E402
 from app.ui.panels import overlay, scene_menu, side_bar, status_line, tool_bar, widgets  # noqa: E402
 from app.ui.view import Area, View  # noqa: E402
@@ -92,6 +93,7 @@ class FakeSession:
         self.held = None
         self.notice = None
         self.restarts = 0
+        self.restored = []
         self.fail = None
 
     @property
@@ -114,6 +116,19 @@ class FakeSession:
 
     def restart(self):
         self.restarts += 1
+
+    def snapshot(self):
+        return SimpleNamespace(save=self.save)
+
+    def save(self, path):
+        if self.fail:
+            raise self.fail
+        return path
+
+    def restore(self, snapshot):
+        if self.fail:
+            raise self.fail
+        self.restored.append(snapshot)
 
     def start_recording(self, path):
         if self.fail:
@@ -507,6 +522,63 @@ def test_every_binding_does_something_and_no_chord_is_bound_twice(desk):
         assert known or binding.action in ("quit", "fullscreen")
 
 
+def saved_moment(scene, elsewhere=()):
+    return SimpleNamespace(scene=scene, tick=7, differences_here=lambda here: list(elsewhere))
+
+
+def said(desk):
+    return desk.bench.notices[-1].text
+
+
+def test_saving_says_where_or_why_not(desk):
+    desk.bench.act("save")
+    assert said(desk) == "Saved: quick.mbs (F9 comes back here)"
+    desk.session.fail = SnapshotError("cannot write quick.mbs: No space left on device")
+    desk.bench.act("save")
+    assert said(desk) == "cannot write quick.mbs: No space left on device"
+
+
+def test_loading_a_moment_ends_the_recording_and_forgets_what_was_shown(desk, monkeypatch):
+    moment = saved_moment(desk.bench.scene)
+    monkeypatch.setattr(Snapshot, "load", lambda path: moment)
+    desk.session.recording, desk.bench.recording_path = True, Path("session.mbr")
+    desk.bench.ghosts.append(events.Erase((0.0, 0.0), 0.1))
+    desk.bench.act("load")
+    assert desk.session.restored == [moment]
+    assert not desk.session.recording and desk.bench.recording_path is None
+    assert not desk.bench.ghosts and not desk.bench.substep_history
+    assert [notice.text for notice in desk.bench.notices[-2:]] == [
+        "Recording saved: session.mbr",
+        "Loaded: tick 7",
+    ]
+
+
+def test_loading_a_moment_of_another_scene_is_the_windows_work(desk, monkeypatch):
+    moment = saved_moment(loads(SCENE.replace("Bench", "Another")))
+    monkeypatch.setattr(Snapshot, "load", lambda path: moment)
+    desk.session.recording = True
+    desk.bench.act("load")
+    assert desk.bench.requests == [("resume", moment)]
+    assert not desk.session.restored and desk.session.recording
+
+
+def test_loading_says_why_not_and_when_other_bits_may_follow(desk, monkeypatch):
+    def no_file(path):
+        raise SnapshotError(f"{path}: No such file or directory")
+
+    monkeypatch.setattr(Snapshot, "load", no_file)
+    desk.bench.act("load")
+    assert said(desk) == "quick.mbs: No such file or directory"
+    moment = saved_moment(desk.bench.scene, ["code (1 then, 2 here)"])
+    monkeypatch.setattr(Snapshot, "load", lambda path: moment)
+    desk.bench.act("load")
+    assert said(desk) == "Loaded, and made elsewhere: code (1 then, 2 here)"
+    desk.session.replay = object()
+    desk.bench.act("load")
+    assert "takes no input" in said(desk)
+    assert len(desk.session.restored) == 1
+
+
 @pytest.mark.parametrize(
     "symbol, modifiers, action",
     [
@@ -514,6 +586,8 @@ def test_every_binding_does_something_and_no_chord_is_bound_twice(desk):
         (key.PERIOD, set(), "step"),
         (key.R, set(), "record"),
         (key.R, {"Ctrl"}, "restart"),
+        (key.F5, set(), "save"),
+        (key.F9, set(), "load"),
         (key._1, set(), "tool_grab"),
         (key._1, {"Shift"}, "tool_grab"),
         (key._4, set(), "tool_erase"),

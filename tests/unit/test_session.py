@@ -6,6 +6,8 @@
 - A slow machine runs slow: the debt of time is dropped, and `simulation_speed` says how slow.
 - A replay ignores live events, stops after its last step and latches the first divergence.
 - A recording may begin at any moment and end by failing; the world goes on.
+- A snapshot holds the input that waits; restoring one drops what waits then, ends a recording with
+  its file whole, and lets another begin only where the events that led there are known.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from hypothesis import strategies as st
 from toy_simulation import ToySimulation
 
 from app import session as session_module
-from app.errors import RecordingError
+from app.errors import RecordingError, SnapshotError
 from app.events import Grab, Paint, Restart, SetGravity
 from app.recording import Recorder, Replay, verify
 from app.session import MAX_BEHIND, Session
@@ -380,3 +382,109 @@ def test_recording_that_fails_ends_but_the_world_goes_on(tmp_path):
     assert "No space left on device" in session.notice
     assert "\n" not in session.notice
     assert Replay.read(tmp_path / "a.mbr").ticks == 1
+
+
+def played(session: Session, ticks: int = 6) -> Session:
+    """Some ticks with some input."""
+    for _ in range(ticks):
+        if session.simulation.steps % 4 == 1:
+            session.emit(paint(session.simulation.steps / 100))
+        session.step_once()
+    return session
+
+
+def test_restored_session_goes_on_from_there_with_the_input_that_waited():
+    session = played(Session(ToySimulation(), clock=Clock()))
+    session.emit(paint(0.5))  # waits for the next tick
+    taken = session.snapshot()
+    session.step_once()
+    expected = session.simulation.digest()
+    played(session, 3)
+    session.emit(paint(0.9))  # dropped
+    session.restore(taken)
+    assert (session.step, session.simulation.tick) == (6, 6)
+    session.step_once()
+    assert session.simulation.digest() == expected
+    assert session.simulation.applied[-1][1] == paint(0.5)
+
+
+def test_wall_time_earned_before_a_restore_runs_nothing_after_it():
+    session = played(Session(ToySimulation(), clock=Clock()))
+    taken = session.snapshot()
+    assert session.advance(0.9 * FRAME) == 0
+    session.restore(taken)
+    assert session.advance(0.2 * FRAME) == 0
+
+
+def test_recording_ends_whole_where_a_snapshot_is_restored(tmp_path):
+    session = played(Session(ToySimulation(), clock=Clock()))
+    taken = session.snapshot()
+    session.start_recording(tmp_path / "a.mbr")
+    played(session, 5)
+    session.restore(taken)
+    assert not session.recording
+    assert session.notice == f"the recording ended before the load: {tmp_path / 'a.mbr'}"
+    replay = Replay.read(tmp_path / "a.mbr")
+    assert replay.ticks == 5
+    assert verify(replay, start=ToySimulation.from_scene).code == 0
+
+
+def test_recording_after_a_restore_reaches_back_to_the_start_of_the_world(tmp_path):
+    """The events that waited in the snapshot are in it, those of the time that was undone not."""
+    session = played(Session(ToySimulation(), clock=Clock()))
+    session.emit(paint(0.5))
+    taken = session.snapshot()
+    played(session, 7)
+    session.restore(taken)
+    session.start_recording(tmp_path / "a.mbr")
+    played(session, 5)
+    session.close()
+    replay = Replay.read(tmp_path / "a.mbr")
+    assert (replay.start_step, replay.last_step) == (6, 10)
+    assert replay.events_at(6)[0] == paint(0.5)
+    assert verify(replay, start=ToySimulation.from_scene).code == 0
+
+
+def test_recording_after_a_restart_and_a_restore_into_the_time_before_it(tmp_path):
+    session = played(Session(ToySimulation(), clock=Clock()))
+    taken = session.snapshot()
+    session.restart()
+    played(session, 3)
+    session.restore(taken)
+    assert session.step == 6
+    session.start_recording(tmp_path / "a.mbr")
+    played(session, 3)
+    session.close()
+    assert verify(tmp_path / "a.mbr", start=ToySimulation.from_scene).code == 0
+
+
+@pytest.mark.parametrize("resumed_first", [False, True])
+def test_recording_a_world_of_unknown_past_is_refused_until_a_restart(tmp_path, resumed_first):
+    taken = played(Session(ToySimulation(), clock=Clock())).snapshot()
+    simulation = ToySimulation()
+    if resumed_first:
+        simulation.restore(taken)
+    session = Session(simulation, clock=Clock())
+    if not resumed_first:
+        played(session, 2)
+        session.restore(taken)
+    assert session.step == 6
+    with pytest.raises(RecordingError, match=r"goes on from a snapshot.*restart first"):
+        session.start_recording(tmp_path / "a.mbr")
+    assert not session.recording and not list(tmp_path.iterdir())
+    session.restart()
+    played(session, 3)
+    session.start_recording(tmp_path / "a.mbr")
+    played(session, 3)
+    session.close()
+    assert verify(tmp_path / "a.mbr", start=ToySimulation.from_scene).code == 0
+
+
+def test_replay_takes_no_snapshot(tmp_path):
+    replay = Replay.read(recorded(tmp_path / "a.mbr"))
+    session = Session(ToySimulation(), replay=replay, clock=Clock())
+    taken = session.snapshot()
+    session.step_once()
+    with pytest.raises(SnapshotError, match="a replay goes its own way"):
+        session.restore(taken)
+    assert session.step == 1

@@ -208,15 +208,14 @@ def test_a_tool_meets_a_moving_collider_where_the_tick_finds_it(world):
     sim.step(3)
     taken = sim.snapshot()
     for _ in range(2):
-        (_center, angle), *_ = [p for p, s in zip(sim.shape_poses(), sim.scene.shapes, strict=True)
-                                if s.role == "collider"]  # fmt: skip
+        _center, angle = sim.shape_poses()[1]
         before = len(sim.positions())
         sim._solver.paint("sand", (0.2, 0.2), 0.12)
         grains = sim.positions()[before:] - (0.2, 0.2)
         c, s = np.cos(angle), np.sin(angle)
         across = np.abs(-s * grains[:, 0] + c * grains[:, 1])
         assert len(grains) > 200
-        assert across.min() > 0.03 - 0.0036  # a new grain may lie a third of a spacing off its site
+        assert across.min() > 0.03 - 0.002  # a grain may lie a little off its site
         sim.restore(taken)
 
 
