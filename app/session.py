@@ -23,6 +23,7 @@ from app.recording import Recorder, Replay, describe
 if TYPE_CHECKING:
     from app.simulation import Simulation
     from app.snapshot import Snapshot
+    from app.timeline import Timeline
 
 MIN_SPEED = 0.1
 MAX_SPEED = 8.0
@@ -54,15 +55,18 @@ class Session:
         *,
         recorder: Recorder | None = None,
         replay: Replay | None = None,
+        timeline: Timeline | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ):
         """Take over `simulation`, which nobody else may step or change from here on.
 
         `recorder` starts with the first tick. `replay` supplies the events and is compared after
-        every tick; live input for the world is then ignored. `clock` [s] only measures.
+        every tick; live input for the world is then ignored. `timeline`, of this simulation, takes
+        down every tick, and `seek` then goes to any of them. `clock` [s] only measures.
         """
         self.simulation = simulation
         self.replay = replay
+        self.timeline = timeline
         self.paused = False
         self.held: Callable[[], Iterable[Event]] | None = None
         self.notice: str | None = None
@@ -123,6 +127,8 @@ class Session:
             self.simulation.apply(Restart())
             self._world_start = self.simulation.steps
             self.replay.rewind()
+            if self.timeline is not None:
+                self.timeline.begin()
         else:
             self._pending.append(Restart())
         if self.paused:
@@ -261,19 +267,49 @@ class Session:
         """
         if self.replaying:
             raise SnapshotError("a replay goes its own way; open its scene to load a snapshot")
-        if self._recorder is not None:
-            try:
-                self.notice = f"the recording ended before the load: {self.stop_recording()}"
-            except RecordingError as error:
-                self.notice = str(error)
+        self._cut_recording()
         # What waits goes through this session, which tells a recorder of it.
         self.simulation.restore(replace(snapshot, pending=()))
-        self._pending = list(snapshot.pending)
+        known = self._saved is not None and self._saved[0] == snapshot.digest()
+        history = self._saved[1] if known else None
+        self._go_on_from(None if history is None else list(history), snapshot.pending)
+        if self.timeline is not None:
+            self.timeline.begin()
+
+    def seek(self, moment: int) -> bool:
+        """Go to a moment of the timeline; whether it is, bit for bit, the state that was.
+
+        Input that waits is dropped and a running recording ends, as in `restore`. Playing on from
+        there begins another future. Raises ValueError for a moment that is not known.
+        """
+        if self.timeline is None:
+            raise ValueError("this session keeps no timeline")
+        if moment != self.timeline.position:
+            self._cut_recording()
+        same = self.timeline.seek(moment)
+        self._go_on_from(self.timeline.history(), ())
+        if self.replaying:  # steps of a recording count on through its restarts
+            self._world_start = self.simulation.steps - moment
+        return same
+
+    def _cut_recording(self) -> None:
+        """End a running recording where the world is about to leave what it holds."""
+        if self._recorder is None:
+            return
+        try:
+            self.notice = f"the recording ended here: {self.stop_recording()}"
+        except RecordingError as error:
+            self.notice = str(error)
+
+    def _go_on_from(
+        self, history: list[tuple[int, tuple[Event, ...]]] | None, pending: Iterable[Event]
+    ) -> None:
+        """Take the world as it stands now, with the events that led there where they are known."""
+        self._pending = list(pending)
         self._due = 0.0
         self._world_start = self.simulation.steps - self.simulation.tick
-        known = self._saved is not None and self._saved[0] == snapshot.digest()
-        self._history = list(self._saved[1]) if known and self._saved[1] is not None else None
-        self._history_size = sum(len(events) for _, events in self._history or ())
+        self._history = history
+        self._history_size = sum(len(events) for _, events in history or ())
 
     # -- one tick ------------------------------------------------------------------------------
 
@@ -297,6 +333,8 @@ class Session:
         self._record(lambda recorder: recorder.after(recorded_step))
         if self.replay is not None:
             self.replay.check(step, simulation)
+        if self.timeline is not None:
+            self.timeline.note(events)
         elapsed = 1000.0 * (self._clock() - start)
         # The first tick compiles kernels: the second one's time replaces it.
         weight = _SMOOTHING if self._measured >= 2 else 1.0

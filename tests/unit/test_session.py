@@ -423,7 +423,7 @@ def test_recording_ends_whole_where_a_snapshot_is_restored(tmp_path):
     played(session, 5)
     session.restore(taken)
     assert not session.recording
-    assert session.notice == f"the recording ended before the load: {tmp_path / 'a.mbr'}"
+    assert session.notice == f"the recording ended here: {tmp_path / 'a.mbr'}"
     replay = Replay.read(tmp_path / "a.mbr")
     assert replay.ticks == 5
     assert verify(replay, start=ToySimulation.from_scene).code == 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import ClassVar
 
 from app.errors import MatterboxError
 from app.events import Erase, Event, Grab, Paint, Push, Restart, SetDamping, SetGravity, SetMaterial
@@ -46,6 +47,11 @@ class ToySnapshot:
 
     state: dict
     pending: tuple[Event, ...]
+    nbytes: ClassVar[int] = 1000
+
+    @property
+    def tick(self) -> int:
+        return self.state["tick"]
 
     def digest(self) -> str:
         return f"{hash_of((self.state, self.pending)):016x}"
@@ -59,6 +65,7 @@ class ToySimulation:
         self.arch = "cpu" if arch == "auto" else arch
         self.device = "toy processor"
         self.seed = self.scene.seed if seed is None else seed
+        self.materials = self.scene.materials
         self.steps = 0
         self.heavy = False
         self.resumed = False
