@@ -303,6 +303,8 @@ def _checked_header(data: Any) -> dict[str, Any]:
         raise SnapshotError(
             f"written in format {version}; this Matterbox reads up to format {FORMAT}: update it"
         )
+    if "layout" not in data:
+        raise SnapshotError("no snapshot: its header names no layout of a state")
     for name in (*_MADE, "layout"):
         value = data.get(name)
         if not isinstance(value, str) or len(value) > 4096:

@@ -1,6 +1,7 @@
 """A tiny world on another backend, for test_backends.py: `python backend.py ARCH`.
 
-Prints one JSON object: digests after each tick of two runs of one scene, aggregates, finiteness.
+Prints one JSON object: digests after each tick of two runs of one scene, aggregates, finiteness,
+and the digests where two runs from a snapshot at tick 2 end, at tick 4.
 """
 
 import json
@@ -47,8 +48,15 @@ def run(arch):
         result |= {name: integers[name] for name in ("emitted", "drained", "nonfinite_removed")}
         sim.close()
         sim = Simulation.from_scene(tiny(), arch=arch)
+    sim.step(2)
+    taken = sim.snapshot()
+    resumed = []
+    for _ in range(2):
+        sim.restore(taken)
+        sim.step(2)
+        resumed.append(sim.digests())
     sim.close()
-    return result | {"runs": runs}
+    return result | {"runs": runs, "resumed": resumed}
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ def test_it_runs_repeats_and_agrees(arch):
     first, second = result["runs"]
     assert first == second
     assert first[0] != first[1]  # it moved
+    assert result["resumed"] == [first[3], first[3]]  # from a snapshot, as if never interrupted
 
     sim = simulate(tiny())
     try:

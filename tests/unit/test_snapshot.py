@@ -51,6 +51,7 @@ SCRIPT = {
     11: [Restart(), Paint("water", (0.3, 0.3), 0.03)],
 }
 TICKS = 14
+ABSENT = object()
 HUGE = Solver(capacity=40_000_000)
 
 
@@ -370,6 +371,8 @@ def test_an_altered_member_is_seen(saved, member):
         ("format", True, "format number"),
         ("layout", "0123456789abcdef", "another layout"),
         ("layout", None, "layout"),
+        ("layout", ABSENT, "no snapshot"),
+        ("arch", ABSENT, "arch"),
         ("seed", -1, "seed"),
         ("seed", 1, "seeds of header and state differ"),
         ("tick", 8, "tick"),
@@ -391,6 +394,8 @@ def test_wrong_headers(saved, key, value, words):
     with rewriting(saved) as parts:
         header = json.loads(parts["header.json"])
         header[key] = value
+        if value is ABSENT:
+            del header[key]
         parts["header.json"] = json.dumps(header).encode()
     assert words in refused(saved)
 
