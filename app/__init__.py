@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from app.scene import Scene
     from app.simulation import Simulation
+    from app.snapshot import Snapshot
 
-__all__ = ["Scene", "Simulation", "__version__"]
+__all__ = ["Scene", "Simulation", "Snapshot", "__version__"]
 
 __version__ = "0.1.0"
 
-_HOME_OF = {"Scene": "app.scene", "Simulation": "app.simulation"}
+_HOME_OF = {"Scene": "app.scene", "Simulation": "app.simulation", "Snapshot": "app.snapshot"}
 
 
 def __getattr__(name: str) -> Any:

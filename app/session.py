@@ -272,9 +272,9 @@ class Session:
         self.simulation.restore(replace(snapshot, pending=()))
         known = self._saved is not None and self._saved[0] == snapshot.digest()
         history = self._saved[1] if known else None
-        self._go_on_from(None if history is None else list(history), snapshot.pending)
+        self._go_on_from(history, snapshot.pending)
         if self.timeline is not None:
-            self.timeline.begin()
+            self.timeline.begin(history)
 
     def seek(self, moment: int) -> bool:
         """Go to a moment of the timeline; whether it is, bit for bit, the state that was.
@@ -308,7 +308,7 @@ class Session:
         self._pending = list(pending)
         self._due = 0.0
         self._world_start = self.simulation.steps - self.simulation.tick
-        self._history = history
+        self._history = None if history is None else list(history)
         self._history_size = sum(len(events) for _, events in history or ())
 
     # -- one tick ------------------------------------------------------------------------------

@@ -208,11 +208,13 @@ class Simulation:
         DivergenceError with the first field that differs then; the second run's state is kept.
         """
         for _ in range(n):
-            if self.heavy:
-                self._tick_twice()
-            else:
-                self._tick()
+            difference = self._tick_twice() if self.heavy else self._tick()
             self.steps += 1
+            if difference is not None:
+                raise DivergenceError(
+                    f"tick {self.tick - 1} made other bits when it was run again from the state "
+                    f"before it: {difference}"
+                )
 
     def _tick(self) -> None:
         pending, self._pending = self._pending, []
@@ -220,19 +222,15 @@ class Simulation:
             _APPLY[type(event)](self, event)
         self._solver.tick()
 
-    def _tick_twice(self) -> None:
+    def _tick_twice(self) -> str | None:
+        """One tick, run twice from one state; the first difference of the two states after it."""
         before, resumed = self.snapshot(), self.resumed
         self._tick()
         first = self.snapshot()
         self.restore(before)
         self.resumed = resumed  # restoring what was here a moment ago is no beginning
         self._tick()
-        difference = first.difference(self.snapshot())
-        if difference is not None:
-            raise DivergenceError(
-                f"tick {self.tick - 1} made other bits when it was run again from the state before "
-                f"it: {difference}"
-            )
+        return first.difference(self.snapshot())
 
     # -- snapshots ---------------------------------------------------------------------------------
 
@@ -280,7 +278,9 @@ class Simulation:
             raise SnapshotError(f"{snapshot.origin} is too large for the device: {error}") from None
 
     @classmethod
-    def from_snapshot(cls, snapshot: Snapshot | str | Path, *, arch: str | None = None):
+    def from_snapshot(
+        cls, snapshot: Snapshot | str | Path, *, arch: str | None = None
+    ) -> Simulation:
         """A world in the state of a snapshot (or of a snapshot's file), on the arch that it was
         made on unless another is given.
 

@@ -28,8 +28,8 @@ FORMAT = 1
 SUFFIX = ".mbs"
 
 # Limits of the format. A snapshot's members are stored, not packed, so none of them can grow in
-# memory: reading one never takes more than the size of its file, and the header and the scene once
-# more. Just under 2 GiB is room for 29 million particles.
+# memory: its arrays never take more than its file does. Just under 2 GiB is room for 29 million
+# particles, and 4 MiB for what somebody paints in ten minutes while the world is paused.
 MAX_BYTES = (1 << 31) - 1
 MAX_HEADER = 4 << 20
 MAX_SCENE = 4 << 20
@@ -136,8 +136,14 @@ class Snapshot:
             "edits": [event.to_json() for event in self._edits()],
             "events": [event.to_json() for event in self.pending],
         }
-        yield _HEADER, [dump_json(header)]
-        yield _SCENE, [scenes.dumps(self.scene).encode()]
+        texts = {_HEADER: dump_json(header), _SCENE: scenes.dumps(self.scene).encode()}
+        for name, most in ((_HEADER, MAX_HEADER), (_SCENE, MAX_SCENE)):
+            if len(texts[name]) > most:
+                raise SnapshotError(
+                    f"{name} has more than {most} bytes, so no snapshot can hold this world; "
+                    "run a tick, that less input waits"
+                )
+            yield name, [texts[name]]
         for name, array in self.arrays.items():
             data = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
             head = _array_header(array.dtype, array.shape)

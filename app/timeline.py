@@ -43,11 +43,14 @@ class Timeline:
         self.budget = budget
         self.spacing = spacing
         self.diverged: int | None = None
-        self.begin()
+        fresh = simulation.steps == 0 and not simulation.resumed
+        self.begin([] if fresh else None)
 
-    def begin(self) -> None:
-        """Forget everything and begin at the simulation's present state."""
+    def begin(self, history: list[tuple[int, tuple[Event, ...]]] | None = None) -> None:
+        """Forget everything and begin at the simulation's present state; `history` holds the events
+        that led from the world's initial state to here, as (tick, events), where they are known."""
         self.position = 0
+        self._before = history
         self._snapshots: dict[int, Snapshot] = {0: self.simulation.snapshot()}
         self._digests = [self.simulation.digest()]
         self._events: dict[int, tuple[Event, ...]] = {}  # by the moment before their tick
@@ -76,7 +79,7 @@ class Timeline:
 
     def history(self) -> list[tuple[int, tuple[Event, ...]]] | None:
         """The events that led from the world's initial state to here, as (tick, events); None where
-        the timeline began later than that."""
+        they are not known."""
         past = sorted(moment for moment in self._events if moment < self.position)
         for place in reversed(range(len(past))):
             begin, events = past[place], self._events[past[place]]
@@ -84,9 +87,10 @@ class Timeline:
             if restarts:
                 first = [(0, after)] if (after := events[restarts[-1] + 1 :]) else []
                 return first + [(m - begin, self._events[m]) for m in past[place + 1 :]]
-        if self._snapshots[0].tick != 0 or self._snapshots[0].pending:
+        if self._before is None:
             return None
-        return [(moment, self._events[moment]) for moment in past]
+        begun = self._snapshots[0].tick
+        return self._before + [(begun + moment, self._events[moment]) for moment in past]
 
     # -- going on ----------------------------------------------------------------------------------
 

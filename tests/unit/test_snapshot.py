@@ -270,6 +270,7 @@ def test_heavy_mode_names_what_a_snapshot_does_not_hold(world):
         sim.step(1)
     del sim._solver.tick
     message = str(caught.value)
+    assert (sim.tick, sim.steps) == (4, 4)
     assert message.startswith("tick 3 made other bits")
     assert "field x, entry 0[0]: 0x1." in message
     assert "\n" not in message
@@ -509,6 +510,12 @@ def test_more_than_a_snapshot_may_hold(world, saved, monkeypatch, tmp_path):
     sim = world(busy())
     monkeypatch.setattr(snapshot, "MAX_BYTES", 1000)
     with pytest.raises(SnapshotError, match="more particles than a snapshot can hold"):
+        sim.snapshot().save(tmp_path / "b.mbs")
+    monkeypatch.undo()
+    monkeypatch.setattr(snapshot, "MAX_HEADER", 6000)
+    for _ in range(50):
+        sim.apply(Paint("sand", CENTER, 0.05))
+    with pytest.raises(SnapshotError, match=r"header\.json has more than 6000 bytes.*run a tick"):
         sim.snapshot().save(tmp_path / "b.mbs")
     assert not (tmp_path / "b.mbs").exists()
     limits = archive.Limits("snapshot", 1000, 64, 1, 0)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from simulations import box, fill, scene, shape
 from toy_simulation import ToySimulation, ToySnapshot
 
-from app.errors import MatterboxError
+from app.errors import MatterboxError, RecordingError
 from app.events import Erase, EventError, Grab, Paint, Push, Restart, SetGravity, SetMaterial
 from app.recording import Replay, verify
 from app.session import Session
@@ -203,14 +203,27 @@ def test_a_replay_can_be_scrubbed(tmp_path):
     assert replay.divergence is None
 
 
-def test_a_restored_session_begins_a_new_timeline():
+def test_a_restored_session_begins_a_new_timeline(tmp_path):
     session = session_of(10)
     taken = session.snapshot()
     session.step_once()
     session.restore(taken)
     assert (session.timeline.position, session.timeline.length) == (0, 0)
+    session.emit(paint(0.3))
+    for _ in range(3):
+        session.step_once()
+    assert session.seek(2) and session.step == 12
+    session.start_recording(tmp_path / "a.mbr")
+    session.step_once()
+    session.close()
+    assert verify(tmp_path / "a.mbr", start=ToySimulation.from_scene).code == 0
+    other = ToySimulation()
+    other.restore(taken)
+    session = Session(other, timeline=Timeline(other))
     session.step_once()
     assert session.seek(0)
+    with pytest.raises(RecordingError, match="restart first"):
+        session.start_recording(tmp_path / "b.mbr")
     with pytest.raises(ValueError, match="no timeline"):
         Session(ToySimulation()).seek(0)
 
