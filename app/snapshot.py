@@ -32,7 +32,7 @@ SUFFIX = ".mbs"
 # particles, and 4 MiB for what somebody paints in ten minutes while the world is paused.
 MAX_BYTES = (1 << 31) - 1
 MAX_HEADER = 4 << 20
-MAX_SCENE = 4 << 20
+MAX_SCENE = scenes.MAX_TEXT
 MAX_MEMBERS = 64
 
 _LIMITS = Limits("snapshot", MAX_BYTES, MAX_MEMBERS, ratio=1, unchecked=0)
@@ -137,12 +137,12 @@ class Snapshot:
             "events": [event.to_json() for event in self.pending],
         }
         texts = {_HEADER: dump_json(header), _SCENE: scenes.dumps(self.scene).encode()}
-        for name, most in ((_HEADER, MAX_HEADER), (_SCENE, MAX_SCENE)):
+        for name, most, cause in (
+            (_HEADER, MAX_HEADER, "too much input waits; run a tick first"),
+            (_SCENE, MAX_SCENE, "its scene is too long"),
+        ):
             if len(texts[name]) > most:
-                raise SnapshotError(
-                    f"{name} has more than {most} bytes, so no snapshot can hold this world; "
-                    "run a tick, that less input waits"
-                )
+                raise SnapshotError(f"{name} cannot have more than {most} bytes: {cause}")
             yield name, [texts[name]]
         for name, array in self.arrays.items():
             data = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
