@@ -512,10 +512,10 @@ def test_more_than_a_snapshot_may_hold(world, saved, monkeypatch, tmp_path):
     with pytest.raises(SnapshotError, match="more particles than a snapshot can hold"):
         sim.snapshot().save(tmp_path / "b.mbs")
     monkeypatch.undo()
-    monkeypatch.setattr(snapshot, "MAX_HEADER", 6000)
+    monkeypatch.setattr(snapshot, "MAX_HEADER", 3000)
     for _ in range(50):
         sim.apply(Paint("sand", CENTER, 0.05))
-    with pytest.raises(SnapshotError, match=r"header\.json .* 6000 bytes: too much input"):
+    with pytest.raises(SnapshotError, match=r"header\.json .* 3000 bytes: too much input"):
         sim.snapshot().save(tmp_path / "b.mbs")
     assert not (tmp_path / "b.mbs").exists()
     limits = archive.Limits("snapshot", 1000, 64, 1, 0)
