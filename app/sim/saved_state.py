@@ -28,6 +28,9 @@ from app.sim.timestep import ladder_between
 FAR = 1e30
 """Beyond this a substep takes a particle for no number, before its place is used as an index."""
 
+MOST_DEBT = 1 << 30
+"""Particles that an emitter may owe: with a tick's share they stay below 32 bits."""
+
 
 def layout_hash():
     """16 hex digits over the names, types, shapes and order of all that a saved state holds."""
@@ -66,6 +69,8 @@ def _expect_numbers(scene, seed, integers, arrays):
     }
     for name, (low, high) in bounds.items():
         _expect(low <= integers[name] <= high, f"{name} is {integers[name]}")
+    debt = arrays["emitter_debt"]
+    _expect(bool(((debt >= 0) & (debt <= MOST_DEBT)).all()), "an emitter owes what none can")
     _expect(integers["seed"] & 0xFFFFFFFF == seed, "the seeds of header and state differ")
     dt = float(arrays["floats"][float_index("dt")])
     substeps = 1.0 / (dt * solver.tick_rate) if dt > 1e-9 else 0.0

@@ -52,6 +52,7 @@ SCRIPT = {
 }
 TICKS = 14
 ABSENT = object()
+MUTATED = ["x", "status", "free_slots", "material", "group", "emitter_debt", "integers", "floats"]
 HUGE = Solver(capacity=40_000_000)
 
 
@@ -428,6 +429,8 @@ def of_integer(name):
         (("group", 0), 2, "group"),
         (("x", 0), 1e6, "outside the grid"),
         (("x", 1), -3.0, "outside the grid"),
+        (("emitter_debt", 2), -1, "emitter"),
+        (("emitter_debt", 2), (1 << 31) - 1, "emitter"),
         (("floats", 0), 0.0, "dt"),
         (("floats", 0), np.nan, "dt"),
         (("floats", 0), 1e-30, "dt"),
@@ -567,7 +570,9 @@ def test_mutated_files_are_refused_or_the_same_world(good, tmp_path, changes, di
 
 @hostile
 @given(
-    name=st.sampled_from(["x", "status", "free_slots", "material", "integers", "floats", "group"]),
+    name=st.sampled_from(
+        ["x", "status", "free_slots", "material", "integers", "floats", "group", "emitter_debt"]
+    ),
     changes=st.lists(
         st.tuples(st.integers(0, 1 << 20), st.integers(0, (1 << 32) - 1)), min_size=1, max_size=4
     ),
