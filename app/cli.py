@@ -533,7 +533,14 @@ def _validate(options: argparse.Namespace) -> int:
     from app.validation.report import validate
 
     _start_device(options)
-    return validate(options.gates, options.arch, options.quick, options.csv, options.document)
+    return validate(
+        options.gates,
+        options.arch,
+        options.quick,
+        options.csv,
+        options.document,
+        options.figures,
+    )
 
 
 # -- arguments -------------------------------------------------------------------------------------
@@ -641,6 +648,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     validate.add_argument(
         "--document", type=Path, metavar="F.md", help="write a document of all that --csv holds"
+    )
+    validate.add_argument(
+        "--figures",
+        type=Path,
+        metavar="FOLDER",
+        help="draw a figure of each gate, NAME.svg (with --document: beside it; needs Matplotlib)",
     )
     _add_threads(validate)
     return parser

@@ -1,7 +1,8 @@
 """Gates that hold the physics against theory, experiments and conservation laws.
 
 Each file is one gate: its scenes as TOML, what is measured, the theory with its source, the limit,
-and a variant that is wrong on purpose and must be rejected. `matterbox validate` runs them.
+a variant that is wrong on purpose and must be rejected, and the curves of its figure. `matterbox
+validate` runs them.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from app.errors import MatterboxError
-from app.validation.gate import Check, Gate, World
+from app.validation.gate import Check, Gate, Measurement, World
 
-__all__ = ["NAMES", "Check", "Gate", "World", "gates"]
+__all__ = ["NAMES", "Check", "Gate", "Measurement", "World", "gates"]
 
 NAMES = (
     "cantilever",

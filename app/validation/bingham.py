@@ -14,7 +14,19 @@ import math
 import numpy as np
 
 from app.events import SetGravity
-from app.validation.gate import Check, Gate, World, at_least, at_most, box, lame, scene_of
+from app.validation.gate import (
+    Curve,
+    Gate,
+    Measurement,
+    Panel,
+    World,
+    at_least,
+    at_most,
+    between,
+    box,
+    lame,
+    scene_of,
+)
 
 CELL = 0.01
 FACE, DEPTH = 4.5, 10
@@ -58,31 +70,57 @@ viscosity = 1.0
     )
 
 
-def way(world: World, load: float, yield_stress: float) -> float:
-    """Way of the middle of the surface, over its elastic way."""
+def way(world: World, load: float, yield_stress: float) -> Curve:
+    """Way of the middle of the surface, over its elastic way, by time [s]."""
     tilt = math.radians(ANGLE)
     with world.open(scene(yield_stress)) as simulation:
         start = simulation.positions().astype(np.float64) / CELL
-        for tick in range(RAMP):
-            g = load * GRAVITY * (tick + 1) / RAMP
+        middle = (np.abs(start[:, 0] - 36) < 10) & (start[:, 1] > FACE + DEPTH - 1)
+        times, ways = [], []
+        for tick in range(RAMP + HOLD):
+            g = load * GRAVITY * min(tick + 1, RAMP) / RAMP
             down = (g * math.sin(tilt), -g * math.cos(tilt))
             simulation.apply(SetGravity(gravity=down))
             simulation.step()
-        simulation.step(HOLD)
-        now = simulation.positions().astype(np.float64) / CELL
-    middle = (np.abs(start[:, 0] - 36) < 10) & (start[:, 1] > FACE + DEPTH - 1)
+            now = simulation.positions().astype(np.float64) / CELL
+            times.append(simulation.time)
+            ways.append((now - start)[middle, 0].mean())
     shear, _lam = lame(YOUNG, POISSON)
     elastic = load * YIELD / math.sqrt(3.0) / DEPTH * DEPTH**2 / (2.0 * shear)
-    return float((now - start)[middle, 0].mean() / elastic)
+    return Curve(times, np.array(ways) / elastic)
 
 
-def measure(world: World, wrong: bool, quick: bool) -> list[Check]:
+def measure(world: World, wrong: bool, quick: bool) -> Measurement:
     """A tenth below and a tenth above the load that yields; wrong: yields a quarter too early."""
     stress = YIELD * (0.75 if wrong else 1.0)
-    return [
-        at_most("way at 0.9 of the load", "elastic way", way(world, 1 - MARGIN, stress), AT_REST),
-        at_least("way at 1.1 of the load", "elastic way", way(world, 1 + MARGIN, stress), FLOWING),
-    ]
+    below, above = way(world, 1 - MARGIN, stress), way(world, 1 + MARGIN, stress)
+    whole = (0.0, (RAMP + HOLD) / 60)
+    return Measurement(
+        [
+            at_most("way at 0.9 of the load", "elastic way", below.y[-1], AT_REST),
+            at_least("way at 1.1 of the load", "elastic way", above.y[-1], FLOWING),
+        ],
+        (
+            Panel(
+                "time",
+                "s",
+                "way at 0.9 of the load",
+                "elastic way",
+                measured=(below,),
+                theory=(Curve([0.0, RAMP / 60, whole[1]], [0.0, 1.0, 1.0]),),
+                limits=(between(-np.inf, AT_REST, whole),),
+                source="elastic, gravity growing",
+            ),
+            Panel(
+                "time",
+                "s",
+                "way at 1.1 of the load",
+                "elastic way",
+                measured=(above,),
+                limits=(between(FLOWING, np.inf, (whole[1] - 2 / 60, whole[1] + 2 / 60)),),
+            ),
+        ),
+    )
 
 
 GATE = Gate(

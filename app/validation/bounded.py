@@ -10,13 +10,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.validation.gate import Check, Gate, World, at_least, at_most, box, elastic, scene_of
+from app.validation.gate import (
+    Curve,
+    Gate,
+    Measurement,
+    Panel,
+    World,
+    at_least,
+    at_most,
+    between,
+    box,
+    elastic,
+    scene_of,
+)
 
 CELL = 0.01
 RATE, SUBSTEPS = 60, 4
 CFL = 50.0
 START, WAY = 10, 48
-REBOUND = 1.2
+REBOUND, LEFT = 1.2, 0.25
 
 
 def scene(substeps: int) -> str:
@@ -37,22 +49,40 @@ keyframes = [
     return scene_of("Paddle", (120, 40), body, edges="slip", substeps=substeps, rounds=1)
 
 
-def measure(world: World, wrong: bool, quick: bool) -> list[Check]:
+def measure(world: World, wrong: bool, quick: bool) -> Measurement:
     """Largest kinetic energy over m v^2 / 2, and what is left; wrong: a faster paddle."""
     speed = CELL * RATE * SUBSTEPS
     with world.open(scene(5 if wrong else SUBSTEPS)) as simulation:
         live = simulation.aggregates().live
-        most = last = 0.0
+        energies = []
         for _ in range(60):
             simulation.step()
             now = simulation.aggregates()
-            last = now.kinetic_energy / (0.5 * now.mass * speed**2)
-            most = max(most, last) if np.isfinite(last) else np.inf
-    return [
-        at_most("kinetic energy over m v^2 / 2", "1", most, REBOUND),
-        at_most("the same a second later", "1", last, 0.25),
-        at_least("particles left", "1", now.live / live, 1.0),
-    ]
+            energies.append(now.kinetic_energy / (0.5 * now.mass * speed**2))
+    most = float(np.nan_to_num(energies, nan=np.inf, posinf=np.inf).max())
+    time = np.arange(1, 61) / RATE
+    return Measurement(
+        [
+            at_most("kinetic energy over m v^2 / 2", "1", most, REBOUND),
+            at_most("the same a second later", "1", energies[-1], LEFT),
+            at_least("particles left", "1", now.live / live, 1.0),
+        ],
+        (
+            Panel(
+                "time",
+                "s",
+                "kinetic energy over m v^2 / 2",
+                "1",
+                measured=(Curve(time, energies),),
+                theory=(Curve([0.0, WAY / (RATE * SUBSTEPS)], [1.0, 1.0]),),
+                limits=(
+                    between(0.0, REBOUND, (0.0, time[-2])),
+                    between(0.0, LEFT, (time[-2], time[-1] + 1 / RATE)),
+                ),
+                source="work of the paddle",
+            ),
+        ),
+    )
 
 
 GATE = Gate(

@@ -16,7 +16,18 @@ import math
 
 import numpy as np
 
-from app.validation.gate import Check, Gate, World, box, close, elastic, scene_of
+from app.validation.gate import (
+    Curve,
+    Gate,
+    Measurement,
+    Panel,
+    World,
+    around,
+    box,
+    close,
+    elastic,
+    scene_of,
+)
 
 CELL = 0.01
 FACE = 8.5
@@ -55,7 +66,7 @@ def scene(young: float, particles: int) -> str:
     )
 
 
-def measure(world: World, wrong: bool, quick: bool) -> list[Check]:
+def measure(world: World, wrong: bool, quick: bool) -> Measurement:
     """Mean drop of the last column of particles (quick: 12 rows); wrong: a modulus 15 % up."""
     with world.open(scene(YOUNG * (1.15 if wrong else 1.0), 4 if quick else 9)) as simulation:
         start = simulation.positions().astype(np.float64)
@@ -64,8 +75,33 @@ def measure(world: World, wrong: bool, quick: bool) -> list[Check]:
     last = start[:, 0] > start[:, 0].max() - 1e-6
     length = start[last, 0].mean() - FACE * CELL
     stiffness = YOUNG / (1.0 - POISSON**2) * (HEIGHT * CELL) ** 3 / 12.0
-    expected = DENSITY * GRAVITY * HEIGHT * CELL * length**4 / (8.0 * stiffness)
-    return [close("tip deflection", "m", float((start - now)[last, 1].mean()), expected, LIMIT)]
+    load = DENSITY * GRAVITY * HEIGHT * CELL
+    expected = load * length**4 / (8.0 * stiffness)
+    tip = float((start - now)[last, 1].mean())
+    return Measurement(
+        [close("tip deflection", "m", tip, expected, LIMIT)],
+        (bending(start, now, length, load / (24.0 * stiffness)),),
+    )
+
+
+def bending(start: np.ndarray, now: np.ndarray, length: float, factor: float) -> Panel:
+    """Mean drop of the columns of particles outside the clamp; factor: q / (24 E' I)."""
+    along = start[:, 0] - FACE * CELL
+    columns, which = np.unique(np.round(along / CELL, 3), return_inverse=True)
+    drop = np.bincount(which, (start - now)[:, 1]) / np.bincount(which)
+    outside = np.flatnonzero(columns > 0)[::-3][::-1]  # one a cell, the last among them
+    x = np.linspace(0.0, length, 100)
+    theory = Curve(x, factor * x**2 * (6.0 * length**2 - 4.0 * length * x + x**2))
+    tip = x > 0.95 * length  # where the limit counts: shear shows near the clamp
+    return Panel(
+        "distance from the clamp",
+        "m",
+        "drop",
+        "m",
+        measured=(Curve(columns[outside] * CELL, drop[outside]),),
+        theory=(theory,),
+        limits=(around(Curve(x[tip], theory.y[tip]), LIMIT),),
+    )
 
 
 GATE = Gate(

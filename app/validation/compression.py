@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from app.events import SetGravity
-from app.validation.gate import World, box, scene_of
+from app.validation.gate import Curve, Measurement, Panel, World, around, box, close, scene_of
 
 CELL = 0.01
 WIDTH, HEIGHT = 32, 40
@@ -55,10 +55,47 @@ def stretches(world: World, record: str) -> np.ndarray:
 def predicted(stress: Callable[[np.ndarray], np.ndarray], density: float) -> np.ndarray:
     """The same by a law: stress maps stretches to tau_yy [Pa], and must grow with compression."""
     middle = np.array([np.linspace(low, high, 81) for low, high in LAYERS])
-    load = density * GRAVITY * (HEIGHT - middle) * CELL
+    return np.trapezoid(_borne(stress, density, middle), dx=1 / 80, axis=1)
+
+
+def _borne(
+    stress: Callable[[np.ndarray], np.ndarray], density: float, height: np.ndarray
+) -> np.ndarray:
+    """Stretch at heights [cells] of the unstrained column that bears what lies above them."""
+    load = density * GRAVITY * (HEIGHT - height) * CELL
     low, high = np.full_like(load, 0.2), np.ones_like(load)
     for _ in range(60):
         half = 0.5 * (low + high)
         short = -stress(half) / half < load
         low, high = np.where(short, low, half), np.where(short, half, high)
-    return np.trapezoid(0.5 * (low + high), dx=1 / 80, axis=1)
+    return 0.5 * (low + high)
+
+
+def compared(
+    stretched: np.ndarray,
+    stress: Callable[[np.ndarray], np.ndarray],
+    density: float,
+    limit: float,
+) -> Measurement:
+    """Measured stretches of LAYERS against the law, each within the relative `limit`."""
+    found, told = 1.0 - stretched, 1.0 - predicted(stress, density)
+    height = np.linspace(LAYERS[0][0], LAYERS[-1][1], 60)
+    law = Curve(height * CELL, 1.0 - _borne(stress, density, height))
+    return Measurement(
+        [
+            close(f"compression, {low} to {high} cells", "1", one, other, limit)
+            for (low, high), one, other in zip(LAYERS, found, told, strict=True)
+        ],
+        (
+            Panel(
+                "height in the unstrained column",
+                "m",
+                "compression",
+                "1",
+                measured=(Curve(np.mean(LAYERS, axis=1) * CELL, found),),
+                theory=(law,),
+                limits=(around(law, limit),),
+                source="law",
+            ),
+        ),
+    )

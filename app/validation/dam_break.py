@@ -16,7 +16,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.validation.gate import Check, Gate, World, at_most, box, scene_of
+from app.validation.gate import (
+    Curve,
+    Gate,
+    Measurement,
+    Panel,
+    World,
+    around,
+    at_most,
+    box,
+    scene_of,
+)
 
 CELL = 0.01
 WIDTH = 16
@@ -76,15 +86,30 @@ def front(world: World, gravity: float) -> tuple[np.ndarray, np.ndarray]:
     return np.array(times), np.array(places)
 
 
-def measure(world: World, wrong: bool, quick: bool) -> list[Check]:
+def measure(world: World, wrong: bool, quick: bool) -> Measurement:
     """Largest and mean deviation of the front from the table; wrong: 30 % more gravity."""
     times, places = front(world, GRAVITY * (1.3 if wrong else 1.0))
     table = np.array(TABLE)
     off = np.interp(table[:, 0], times, places) / table[:, 1] - 1.0
-    return [
-        at_most("largest deviation of the front", "1", np.abs(off).max(), SCATTER),
-        at_most("mean deviation of the front", "1", abs(off.mean()), SCATTER),
-    ]
+    experiment = Curve(table[:, 0], table[:, 1])
+    return Measurement(
+        [
+            at_most("largest deviation of the front", "1", np.abs(off).max(), SCATTER),
+            at_most("mean deviation of the front", "1", abs(off.mean()), SCATTER),
+        ],
+        (
+            Panel(
+                "time t sqrt(2 g / a)",
+                "1",
+                "front x / a",
+                "1",
+                measured=(Curve(times, places),),
+                theory=(experiment,),
+                limits=(around(experiment, SCATTER),),
+                source="Martin and Moyce (1952)",
+            ),
+        ),
+    )
 
 
 GATE = Gate(

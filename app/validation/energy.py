@@ -10,7 +10,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.validation.gate import Check, Gate, World, at_least, at_most, box, elastic, lame, scene_of
+from app.validation.gate import (
+    Curve,
+    Gate,
+    Measurement,
+    Panel,
+    World,
+    at_least,
+    at_most,
+    between,
+    box,
+    elastic,
+    lame,
+    scene_of,
+)
 
 CELL = 0.01
 YOUNG, POISSON, DENSITY = 1.0e4, 0.3, 1000.0
@@ -58,7 +71,7 @@ def energy(simulation) -> float:
     return kinetic + area * float(density.sum())
 
 
-def measure(world: World, wrong: bool, quick: bool) -> list[Check]:
+def measure(world: World, wrong: bool, quick: bool) -> Measurement:
     """Largest energy over that after the first substeps; wrong: explicit beyond its limit."""
     if wrong:
         text, ticks = scene(2.0, "explicit"), 50
@@ -71,10 +84,27 @@ def measure(world: World, wrong: bool, quick: bool) -> list[Check]:
             simulation.step()
             values.append(energy(simulation))
     values = np.nan_to_num(np.array(values), nan=np.inf)
-    return [
-        at_most("energy gained", "1", values.max() / values[0] - 1.0, GAIN),
-        at_least("energy kept", "1", values[-1] / values[0], 0.0),
-    ]
+    substeps = 10.0 * np.arange(len(values))
+    end = float(SUBSTEPS)
+    return Measurement(
+        [
+            at_most("energy gained", "1", values.max() / values[0] - 1.0, GAIN),
+            at_least("energy kept", "1", values[-1] / values[0], 0.0),
+        ],
+        (
+            Panel(
+                "substeps",
+                "1",
+                "energy over that at the start",
+                "1",
+                measured=(Curve(substeps[1:], values[1:] / values[0]),),
+                theory=(Curve([10.0, end], [1.0, 1.0]),),
+                limits=(between(0.0, 1.0 + GAIN, (10.0, end)),),
+                logarithmic="xy",
+                source="conserved",
+            ),
+        ),
+    )
 
 
 GATE = Gate(

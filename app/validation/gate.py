@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
+
 from app import scene as scenes
 from app.simulation import Simulation
 
@@ -55,9 +57,78 @@ def at_least(quantity: str, unit: str, measured: float, limit: float) -> Check:
     return Check(quantity, unit, float(measured), limit, float(measured), limit, "at least")
 
 
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Points (x, y) in the units of a panel's axes, two arrays of equal length.
+
+    `name` tells curves of one panel apart; what is measured and its theory bear the same one.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        for field in ("x", "y"):
+            object.__setattr__(self, field, np.atleast_1d(np.asarray(getattr(self, field), float)))
+        if self.x.shape != self.y.shape or self.x.ndim != 1:
+            raise ValueError(f"a curve of {self.x.shape} places and {self.y.shape} values")
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Where a limit allows what is measured to lie, between `low` and `high` over x."""
+
+    x: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def around(theory: Curve, limit: float) -> Band:
+    """The band within the relative `limit` of a theory."""
+    reach = limit * np.abs(theory.y)
+    return Band(theory.x, theory.y - reach, theory.y + reach)
+
+
+def between(low: float, high: float, x: tuple[float, float]) -> Band:
+    """The band of one limit from x[0] to x[1]; an infinite bound is none."""
+    return Band(np.array(x), np.full(2, low), np.full(2, high))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes of a gate's figure: what was measured beside theory and limits.
+
+    x, y: what the axes show. x_unit, y_unit: their units, "1" for a ratio. logarithmic: the axes
+    ("", "x", "y", "xy") with a logarithmic scale. source: the legend's word for the theory.
+    """
+
+    x: str
+    x_unit: str
+    y: str
+    y_unit: str
+    measured: tuple[Curve, ...]
+    theory: tuple[Curve, ...] = ()
+    limits: tuple[Band, ...] = ()
+    logarithmic: str = ""
+    source: str = "theory"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a gate found: its checks, and the curves they were taken from.
+
+    Both variants of a gate return the same panels in the same order, so that a figure can show the
+    wrong one beside the true one.
+    """
+
+    checks: list[Check]
+    panels: tuple[Panel, ...]
+
+
 @dataclass(frozen=True)
 class Gate:
-    """One gate. `measure(world, wrong, quick)` runs its scenes and returns its checks.
+    """One gate. `measure(world, wrong, quick)` runs its scenes and returns what it found.
 
     `wrong` asks for the variant that must fail, `quick` for fewer or shorter runs. `cheap` gates
     take seconds and are part of the tests of every commit.
@@ -67,7 +138,7 @@ class Gate:
     title: str
     theory: str
     wrong: str
-    measure: Callable[[World, bool, bool], list[Check]]
+    measure: Callable[[World, bool, bool], Measurement]
     cheap: bool = False
 
 

@@ -11,7 +11,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.validation.gate import Check, Gate, World, box, close, scene_of
+from app.validation.gate import (
+    Curve,
+    Gate,
+    Measurement,
+    Panel,
+    World,
+    around,
+    between,
+    box,
+    close,
+    scene_of,
+)
 
 CELL = 0.01
 WIDTH, HEIGHT = 40, 26
@@ -55,7 +66,7 @@ def profile(simulation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return height, simulation.volume_ratios()[inner], above
 
 
-def measure(world: World, wrong: bool, quick: bool) -> list[Check]:
+def measure(world: World, wrong: bool, quick: bool) -> Measurement:
     """Pressure at the bottom by a line through that of the lower half; compression of a region."""
     pressures, totals, measured, expected = [], [], [], []
     with world.open(scene(BULK * (1.15 if wrong else 1.0))) as simulation:
@@ -71,10 +82,53 @@ def measure(world: World, wrong: bool, quick: bool) -> list[Check]:
             rows = np.polyfit(height[region], ranks[region], 1)[0] / 4.0  # cells of matter a cell
             measured.append(1.0 - (WIDTH - 2 * WALL) / rows)
             expected.append(above[region].mean() / BULK)
-    return [
-        close("bottom pressure", "Pa", np.mean(pressures), np.mean(totals), LIMIT),
-        close("compression", "1", np.mean(measured), np.mean(expected), LIMIT),
-    ]
+    return Measurement(
+        [
+            close("bottom pressure", "Pa", np.mean(pressures), np.mean(totals), LIMIT),
+            close("compression", "1", np.mean(measured), np.mean(expected), LIMIT),
+        ],
+        (pressure(height, ratio, above, line), compression(height, above)),
+    )
+
+
+def pressure(height: np.ndarray, ratio: np.ndarray, above: np.ndarray, line: np.ndarray) -> Panel:
+    """Mean pressure of particles by half cells of height, and what the line gives at the bottom."""
+    _rows, row = np.unique(np.floor(2.0 * height), return_inverse=True)
+    mean = lambda values: np.bincount(row, values) / np.bincount(row)  # noqa: E731
+    theory = Curve(np.append(0.0, mean(height) * CELL), np.append(above.max(), mean(above)))
+    bottom = Curve([0.0], [np.polyval(line, above.max())], "bottom, by the line")
+    reach = LIMIT * above.max()
+    return Panel(
+        "height",
+        "m",
+        "pressure",
+        "Pa",
+        measured=(Curve(theory.x[1:], BULK * (1.0 - mean(ratio)), "particles"), bottom),
+        theory=(theory,),
+        limits=(between(above.max() - reach, above.max() + reach, (-0.3 * CELL, 0.3 * CELL)),),
+    )
+
+
+def compression(height: np.ndarray, above: np.ndarray) -> Panel:
+    """Compression from the number of particles below a height, by windows of the region."""
+    ranks = np.argsort(np.argsort(height))
+    places, measured, expected = [], [], []
+    for low in np.arange(REGION[0], REGION[1] - 3.0):
+        window = (height > low) & (height < low + 4.0)
+        rows = np.polyfit(height[window], ranks[window], 1)[0] / 4.0
+        places.append((low + 2.0) * CELL)
+        measured.append(1.0 - (WIDTH - 2 * WALL) / rows)
+        expected.append(above[window].mean() / BULK)
+    theory = Curve(places, expected)
+    return Panel(
+        "height",
+        "m",
+        "compression",
+        "1",
+        measured=(Curve(places, measured),),
+        theory=(theory,),
+        limits=(around(theory, LIMIT),),
+    )
 
 
 GATE = Gate(

@@ -23,7 +23,19 @@ import math
 
 import numpy as np
 
-from app.validation.gate import Check, Gate, World, at_least, at_most, box, scene_of, tilted
+from app.validation.gate import (
+    Curve,
+    Gate,
+    Measurement,
+    Panel,
+    World,
+    at_least,
+    at_most,
+    between,
+    box,
+    scene_of,
+    tilted,
+)
 
 CELL = 0.01
 GRAVITY = 9.81
@@ -85,20 +97,53 @@ def _surface(simulation) -> np.ndarray:
     return (np.abs(places[:, 0] - MIDDLE) < 10) & (places[:, 1] > DEPTH - 2)
 
 
-def measure(world: World, wrong: bool, quick: bool) -> list[Check]:
+def measure(world: World, wrong: bool, quick: bool) -> Measurement:
     """Both sides of the friction angle, and the angle of friction while it slides."""
     phi = FRICTION_ANGLE - (6.0 if wrong else 0.0)
     below = way(world, FRICTION_ANGLE - DEGREES, phi, WALLED)
     above = way(world, FRICTION_ANGLE + DEGREES, phi, OPEN)
-    tilt = math.radians(FRICTION_ANGLE + DEGREES)
-    pull = math.sin(tilt) - math.cos(tilt) * math.tan(math.radians(FRICTION_ANGLE))
-    sliding = 0.5 * GRAVITY * pull * (0.5**2 - 0.25**2) / CELL
-    off = abs(friction(world, FRICTION_ANGLE + STEEPER, phi) - FRICTION_ANGLE)
-    return [
+    sliding = free_way(FRICTION_ANGLE + DEGREES)
+    rubbed = friction(world, FRICTION_ANGLE + STEEPER, phi)
+    off = abs(rubbed - FRICTION_ANGLE)
+    checks = [
         at_most(f"way at phi - {DEGREES:g} degrees", "cells", below, AT_REST),
         at_least(f"way at phi + {DEGREES:g} degrees", "cells", above, sliding),
         at_most("friction while sliding, off phi", "degrees", off, DEGREES),
     ]
+    return Measurement(checks, panels([below, above], rubbed))
+
+
+def free_way(angle: float) -> float:
+    """Way [cells] in the second quarter of a second by gravity less tan(phi) on a slope."""
+    tilt = math.radians(angle)
+    pull = math.sin(tilt) - math.cos(tilt) * math.tan(math.radians(FRICTION_ANGLE))
+    return 0.5 * GRAVITY * max(pull, 0.0) * (0.5**2 - 0.25**2) / CELL
+
+
+def panels(ways: list[float], rubbed: float) -> tuple[Panel, ...]:
+    """Ways below and above phi by slope, and the angle of friction of the layer that slides."""
+    phi, steep = FRICTION_ANGLE, FRICTION_ANGLE + STEEPER
+    slopes = np.linspace(phi - 2 * DEGREES, phi + 2 * DEGREES, 41)
+    free = Curve(slopes, [free_way(slope) for slope in slopes])
+    limits = (
+        between(-np.inf, AT_REST, (phi - 1.2 * DEGREES, phi - 0.8 * DEGREES)),
+        between(free_way(phi + DEGREES), np.inf, (phi + 0.8 * DEGREES, phi + 1.2 * DEGREES)),
+    )
+    way = Curve([phi - DEGREES, phi + DEGREES], ways)
+    constant = Curve([steep - 1.0, steep + 1.0], [phi, phi])
+    within = (between(phi - DEGREES, phi + DEGREES, (steep - 0.4, steep + 0.4)),)
+    return (
+        Panel("slope", "degrees", "way", "cells", (way,), (free,), limits),
+        Panel(
+            "slope",
+            "degrees",
+            "friction while sliding",
+            "degrees",
+            measured=(Curve([steep], [rubbed]),),
+            theory=(constant,),
+            limits=within,
+        ),
+    )
 
 
 GATE = Gate(

@@ -10,7 +10,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.validation.gate import Check, Gate, World, at_most, box, close, scene_of
+from app.validation.gate import (
+    Band,
+    Curve,
+    Gate,
+    Measurement,
+    Panel,
+    World,
+    at_most,
+    box,
+    close,
+    scene_of,
+)
 
 CELL = 0.01
 WIDTH = 20
@@ -40,7 +51,7 @@ viscosity = {viscosity}
     )
 
 
-def measure(world: World, wrong: bool, quick: bool) -> list[Check]:
+def measure(world: World, wrong: bool, quick: bool) -> Measurement:
     """Profile across the middle of the plug; wrong: a viscosity 15 % too high."""
     with world.open(scene(VISCOSITY * (1.15 if wrong else 1.0))) as simulation:
         simulation.step(60)
@@ -55,10 +66,26 @@ def measure(world: World, wrong: bool, quick: bool) -> list[Check]:
     factor = DENSITY * GRAVITY / (2.0 * VISCOSITY)
     peak = factor * (0.5 * WIDTH * CELL) ** 2
     expected = peak - factor * across**2
-    return [
-        at_most("profile, over its peak", "1", np.abs(profile - expected).max() / peak, LIMIT),
-        close("curvature", "1/(m s)", -np.polyfit(across, profile, 2)[0], factor, LIMIT),
-    ]
+    walls = np.linspace(-0.5, 0.5, 81) * WIDTH * CELL
+    parabola = Curve(walls, peak - factor * walls**2)
+    reach = LIMIT * peak
+    return Measurement(
+        [
+            at_most("profile, over its peak", "1", np.abs(profile - expected).max() / peak, LIMIT),
+            close("curvature", "1/(m s)", -np.polyfit(across, profile, 2)[0], factor, LIMIT),
+        ],
+        (
+            Panel(
+                "distance from the middle",
+                "m",
+                "speed",
+                "m/s",
+                measured=(Curve(across, profile),),
+                theory=(parabola,),
+                limits=(Band(walls, parabola.y - reach, parabola.y + reach),),
+            ),
+        ),
+    )
 
 
 GATE = Gate(

@@ -11,7 +11,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.validation.gate import Check, Gate, World, at_most, box, elastic, scene_of
+from app.validation.gate import (
+    Curve,
+    Gate,
+    Measurement,
+    Panel,
+    World,
+    at_most,
+    between,
+    box,
+    elastic,
+    scene_of,
+)
 
 CELL = 0.01
 YOUNG = 1.0e4
@@ -35,18 +46,44 @@ def scene(method: str, young: float) -> str:
     )
 
 
-def measure(world: World, wrong: bool, quick: bool) -> list[Check]:
+def measure(world: World, wrong: bool, quick: bool) -> Measurement:
     """Distance of the two over the way travelled, root mean square; wrong: modulus 30 % off."""
     ticks = 30 if quick else 60
-    places = []
+    paths = []
     for method, young in (("explicit", YOUNG), ("compliant", YOUNG * (1.3 if wrong else 1.0))):
         with world.open(scene(method, young)) as simulation:
-            start = simulation.positions().astype(np.float64)
-            simulation.step(ticks)
-            places.append(simulation.positions().astype(np.float64))
-    apart = np.sqrt(((places[0] - places[1]) ** 2).sum(1).mean())
-    way = np.sqrt(((places[0] - start) ** 2).sum(1).mean())
-    return [at_most(f"apart after {ticks / 60:g} s, over the way", "1", apart / way, LIMIT)]
+            path = [simulation.positions().astype(np.float64)]
+            for _ in range(ticks):
+                simulation.step()
+                path.append(simulation.positions().astype(np.float64))
+            paths.append(np.array(path))
+    explicit, compliant = paths
+    apart = np.sqrt(((explicit - compliant) ** 2).sum(2).mean(1))[1:]
+    way = np.sqrt(((explicit - explicit[0]) ** 2).sum(2).mean(1))[1:]
+    off = float(apart[-1] / way[-1])
+    time = np.arange(ticks + 1) / 60
+    return Measurement(
+        [at_most(f"apart after {ticks / 60:g} s, over the way", "1", off, LIMIT)],
+        (
+            Panel(
+                "time",
+                "s",
+                "height of the block",
+                "m",
+                measured=(Curve(time, compliant[:, :, 1].mean(1)),),
+                theory=(Curve(time, explicit[:, :, 1].mean(1)),),
+                source="explicit",
+            ),
+            Panel(
+                "time",
+                "s",
+                "apart, over the way",
+                "1",
+                measured=(Curve(time[1:], apart / way),),
+                limits=(between(0.0, LIMIT, (0, ticks / 60)),),
+            ),
+        ),
+    )
 
 
 GATE = Gate(

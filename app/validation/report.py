@@ -1,4 +1,4 @@
-"""Runs gates and reports: a table on the terminal, rows in a CSV file, a document made of them."""
+"""Runs gates and reports: tables on the terminal, a CSV file, figures, a document of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from rich.table import Table
 from app import __version__
 from app.errors import MatterboxError
 from app.fingerprint import code_hash, version
-from app.validation import Check, Gate, World, gates
+from app.validation import Check, Gate, Measurement, World, gates
+from app.validation.figure import require_matplotlib, svg_of
 
 COLUMNS = (
     "gate",
@@ -47,32 +48,32 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one gate came to: the checks of its two variants and the time each took [s]."""
+    """What one gate came to: what its two variants found and the time each took [s]."""
 
     gate: Gate
-    checks: list[Check]
-    wrong: list[Check]
+    true: Measurement
+    wrong: Measurement
     seconds: float
     wrong_seconds: float
 
     @property
     def rejected(self) -> bool:
         """Whether the variant that is wrong on purpose was told from the true one."""
-        return not all(check.passed for check in self.wrong)
+        return not all(check.passed for check in self.wrong.checks)
 
     @property
     def passed(self) -> bool:
         """Whether every check holds and the wrong variant was rejected."""
-        return all(check.passed for check in self.checks) and self.rejected
+        return all(check.passed for check in self.true.checks) and self.rejected
 
 
 def run_gate(gate: Gate, world: World, quick: bool = False) -> Outcome:
     """Measure a gate, then its wrong variant."""
     start = time.perf_counter()
-    checks = gate.measure(world, False, quick)
+    true = gate.measure(world, False, quick)
     middle = time.perf_counter()
     wrong = gate.measure(world, True, quick)
-    return Outcome(gate, checks, wrong, middle - start, time.perf_counter() - middle)
+    return Outcome(gate, true, wrong, middle - start, time.perf_counter() - middle)
 
 
 def validate(
@@ -81,23 +82,32 @@ def validate(
     quick: bool = False,
     csv_path: Path | None = None,
     document: Path | None = None,
+    figures: Path | None = None,
     console: Console | None = None,
 ) -> int:
     """Run gates and report; returns 1 if one failed, else 0.
 
-    The CSV file keeps the rows of gates that are not run this time. Raises MatterboxError for an
-    unknown gate, a document without a CSV file, or a file that cannot be written.
+    The CSV file keeps the rows of gates that are not run this time. Figures go into the folder
+    `figures`, which is made if missing; with a document and no such folder, into one beside the
+    document and of its name. Raises MatterboxError for an unknown gate, a document without a CSV
+    file, a file that cannot be written, or figures without Matplotlib.
     """
     chosen = gates(names)
     if document is not None and csv_path is None:
         raise MatterboxError("--document is made from the CSV file: give --csv as well")
-    for path in (csv_path, document):
+    if document is not None and figures is None:
+        figures = document.with_suffix("")
+    if figures is not None:
+        require_matplotlib()
+    for path in (csv_path, document, figures):
         if path is not None and not path.parent.is_dir():
             raise MatterboxError(f"cannot write {path}: there is no folder {path.parent}")
     # Into a file a table may be as wide as it needs to be.
     console = console or Console(width=None if sys.stdout.isatty() else 120)
+    _make_folder(figures)
     world = World(arch)
     rows = _read(csv_path)
+    source = _provenance(world, quick)
     failed = []
     console.print(f"{len(chosen)} gates on {world.device} ({world.arch})")
     for gate in chosen:
@@ -106,10 +116,13 @@ def validate(
         console.print(_table(outcome))
         if not outcome.passed:
             failed.append(gate.name)
-        rows[gate.name] = _rows(outcome, world, quick)
+        rows[gate.name] = _rows(outcome, source)
         _write_csv(csv_path, rows)
+        if figures is not None:
+            figure = svg_of(gate, outcome.true, outcome.wrong, _note(source))
+            _write(_figure(figures, gate), figure)
     if document is not None:
-        _write(document, document_of(rows, csv_path.name))
+        _write(document, document_of(rows, csv_path, document, figures))
     passed = len(chosen) - len(failed)
     console.print(f"{passed} of {len(chosen)} gates hold", end="")
     console.print(f"; failed: {', '.join(failed)}" if failed else "")
@@ -130,8 +143,8 @@ def _table(outcome: Outcome) -> Table:
     table = Table(title=outcome.gate.title, title_justify="left", expand=False)
     for name in ("quantity", "measured", "expected", "error", "limit", "verdict", "wrong", ""):
         table.add_column(name, justify="left" if name in ("quantity", "verdict") else "right")
-    wrong = {check.quantity: check for check in outcome.wrong}
-    for check in outcome.checks:
+    wrong = {check.quantity: check for check in outcome.wrong.checks}
+    for check in outcome.true.checks:
         other = wrong.get(check.quantity)
         table.add_row(
             f"{check.quantity} [{check.unit}]".replace("[1]", "").strip().replace("[", "\\["),
@@ -149,9 +162,9 @@ def _table(outcome: Outcome) -> Table:
     return table
 
 
-def _rows(outcome: Outcome, world: World, quick: bool) -> list[dict[str, str]]:
-    common = {
-        "gate": outcome.gate.name,
+def _provenance(world: World, quick: bool) -> dict[str, str]:
+    """The columns that tell how and on what a run measured; taken once, before it writes files."""
+    return {
         "quick": "yes" if quick else "no",
         "date": datetime.date.today().isoformat(),
         "commit": _commit(),
@@ -161,13 +174,23 @@ def _rows(outcome: Outcome, world: World, quick: bool) -> list[dict[str, str]]:
         "arch": world.arch,
         "device": world.device,
     }
+
+
+def _note(source: dict[str, str]) -> str:
+    """The small print of a figure."""
+    short = ", a short run" if source["quick"] == "yes" else ""
+    return f"{source['date']}, {source['arch']}, commit {source['commit'] or 'unknown'}{short}"
+
+
+def _rows(outcome: Outcome, source: dict[str, str]) -> list[dict[str, str]]:
     parts = (
-        ("true", outcome.checks, outcome.seconds),
-        ("wrong", outcome.wrong, outcome.wrong_seconds),
+        ("true", outcome.true.checks, outcome.seconds),
+        ("wrong", outcome.wrong.checks, outcome.wrong_seconds),
     )
     return [
-        common
+        source
         | {
+            "gate": outcome.gate.name,
             "variant": variant,
             "quantity": check.quantity,
             "unit": check.unit,
@@ -224,6 +247,19 @@ def _write_csv(path: Path | None, rows: dict[str, list[dict[str, str]]]) -> None
     _write(path, text.getvalue())
 
 
+def _figure(folder: Path, gate: Gate) -> Path:
+    return folder / f"{gate.name}.svg"
+
+
+def _make_folder(path: Path | None) -> None:
+    try:
+        if path is not None:
+            path.mkdir(exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or error
+        raise MatterboxError(f"cannot make the folder {path} for figures: {reason}") from None
+
+
 def _write(path: Path, text: str) -> None:
     """Write a file in one piece."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
@@ -238,8 +274,14 @@ def _write(path: Path, text: str) -> None:
 # -- the document ----------------------------------------------------------------------------------
 
 
-def document_of(rows: dict[str, list[dict[str, str]]], source: str) -> str:
-    """Markdown of the rows of a CSV file: every number in it comes from there."""
+def document_of(
+    rows: dict[str, list[dict[str, str]]], csv_path: Path, document: Path, figures: Path
+) -> str:
+    """Markdown of the rows of a CSV file: every number in it comes from there.
+
+    It shows the figures that lie in the folder `figures`, by their way from the document.
+    """
+    source = csv_path.name
     held = [name for name, part in rows.items() if _holds(part)]
     dates = sorted({row["date"] for part in rows.values() for row in part})
     lines = [
@@ -252,11 +294,15 @@ def document_of(rows: dict[str, list[dict[str, str]]], source: str) -> str:
         "",
         "A gate is a scene, a measurement, a theory and a limit. It also runs on a variant that is",
         "wrong on purpose, and holds only if it rejects that one. The head of each gate's file in",
-        "`app/validation/` says what is needed to understand it.",
+        "`app/validation/` says what is needed to understand it. Figures show what was measured as",
+        "points, the wrong variant as crosses, theory as a line, and shaded what the limit allows.",
     ]
     for gate in gates():
         if gate.name in rows:
             lines += _section(gate, rows[gate.name])
+            if (figure := _figure(figures, gate)).is_file():
+                way = os.path.relpath(figure, document.parent).replace(os.sep, "/")
+                lines += ["", f"![{gate.title}: {gate.theory}]({way})"]
     return "\n".join(lines) + "\n"
 
 

@@ -10,7 +10,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.validation.gate import Check, Gate, World, at_most, close, elastic, scene_of
+from app.validation.gate import (
+    Curve,
+    Gate,
+    Measurement,
+    Panel,
+    World,
+    around,
+    at_most,
+    between,
+    close,
+    elastic,
+    scene_of,
+)
 
 CELL = 0.01
 RADIUS, CENTER = 6, 20.0
@@ -68,19 +80,45 @@ def misfit(start: np.ndarray, now: np.ndarray) -> float:
     return float(np.sqrt(((b - moved) ** 2).sum(1).mean()) / (RADIUS * CELL))
 
 
-def measure(world: World, wrong: bool, quick: bool) -> list[Check]:
+def measure(world: World, wrong: bool, quick: bool) -> Measurement:
     """Angular momentum and shape after ten turns (quick: two); wrong: a little damping."""
     turns = 2 if quick else TURNS
     with world.open(scene(0.02 / turns if wrong else 0.0)) as simulation:
         start = simulation.positions().astype(np.float64)
-        before = angular_momentum(simulation)
-        simulation.step(100 * turns)
-        now = simulation.positions().astype(np.float64)
-        after = angular_momentum(simulation)
-    return [
-        close(f"angular momentum after {turns} turns", "kg m/s", after, before, LIMIT),
-        at_most("departure from a rigid turn, over the radius", "1", misfit(start, now), LIMIT),
-    ]
+        momenta, departures = [angular_momentum(simulation)], [0.0]
+        for _ in range(4 * turns):
+            simulation.step(25)
+            momenta.append(angular_momentum(simulation))
+            departures.append(misfit(start, simulation.positions().astype(np.float64)))
+    before, after, last = momenta[0], momenta[-1], departures[-1]
+    turned = np.linspace(0, turns, 4 * turns + 1)
+    kept = Curve(turned, np.full(len(turned), before))
+    return Measurement(
+        [
+            close(f"angular momentum after {turns} turns", "kg m/s", after, before, LIMIT),
+            at_most("departure from a rigid turn, over the radius", "1", last, LIMIT),
+        ],
+        (
+            Panel(
+                "turns",
+                "1",
+                "angular momentum",
+                "kg m/s",
+                measured=(Curve(turned, momenta),),
+                theory=(kept,),
+                limits=(around(kept, LIMIT),),
+            ),
+            Panel(
+                "turns",
+                "1",
+                "departure over the radius",
+                "1",
+                measured=(Curve(turned[1:], departures[1:]),),
+                limits=(between(0.0, LIMIT, (0, turns)),),
+                logarithmic="y",
+            ),
+        ),
+    )
 
 
 GATE = Gate(

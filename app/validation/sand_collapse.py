@@ -29,7 +29,18 @@ import math
 
 import numpy as np
 
-from app.validation.gate import Check, Gate, World, box, close, scene_of
+from app.validation.gate import (
+    Band,
+    Curve,
+    Gate,
+    Measurement,
+    Panel,
+    World,
+    around,
+    box,
+    close,
+    scene_of,
+)
 
 CELL = 0.01
 COLUMNS = ((54, 27), (36, 36), (30, 45))
@@ -90,8 +101,8 @@ def collapsed(world: World, size: tuple[int, int], friction_angle: float) -> tup
     return float(foot / size[0] - 1.0), float(height / size[0])
 
 
-def slope(world: World, friction_angle: float) -> float:
-    """Slope [degrees] of what is left behind a wall that was drawn away slowly.
+def slope(world: World, friction_angle: float) -> tuple[float, Curve]:
+    """Slope [degrees] and outline [cells] of what a wall left behind that was drawn away slowly.
 
     It is fitted between a fifth and four fifths of the height, off the edge and off the toe.
     """
@@ -107,24 +118,69 @@ def slope(world: World, friction_angle: float) -> float:
         height = tops(simulation.positions() / CELL)
     face = (height > 0.2 * height.max()) & (height < 0.8 * height.max())
     fall = np.polyfit(np.arange(WIDE)[face], height[face], 1)[0]
-    return math.degrees(math.atan(-fall))
+    outline = Curve(np.arange(WIDE)[height > 0] + 0.5, height[height > 0])
+    return math.degrees(math.atan(-fall)), outline
 
 
-def measure(world: World, wrong: bool, quick: bool) -> list[Check]:
+def measure(world: World, wrong: bool, quick: bool) -> Measurement:
     """Slope of a heap; run-outs of three columns; the height of those that keep it."""
     friction_angle = 18.0 if wrong else FRICTION_ANGLE
-    stands = slope(world, friction_angle)
+    stands, outline = slope(world, friction_angle)
     checks = [
         close("slope behind a slow wall, against repose", "degrees", stands, REPOSE, LIMIT),
         close("the same, against friction", "degrees", stands, FRICTION_ANGLE, LIMIT),
     ]
+    found = []
     for size in COLUMNS:
         a = size[1] / size[0]
         run_out, height = collapsed(world, size, friction_angle)
+        found.append((a, run_out, height))
         checks.append(close(f"run-out over width, a = {a:g}", "1", run_out, 1.2 * a, LIMIT))
         if a <= 1.15:
             checks.append(close(f"height at the wall over width, a = {a:g}", "1", height, a, LIMIT))
-    return checks
+    return Measurement(checks, (standing(outline), collapses(found)))
+
+
+def standing(outline: Curve) -> Panel:
+    """The heap behind the slow wall, and through the middle of its face what Lube et al. saw.
+
+    Shaded are the slopes that both checks of it allow.
+    """
+    face = (outline.y > 0.2 * outline.y.max()) & (outline.y < 0.8 * outline.y.max())
+    middle, height = outline.x[face].mean(), outline.y[face].mean()
+    x = outline.x[face][[0, -1]]
+    angles = REPOSE, (1.0 - LIMIT) * FRICTION_ANGLE, (1.0 + LIMIT) * REPOSE
+    repose, flat, steep = (height - math.tan(math.radians(a)) * (x - middle) for a in angles)
+    return Panel(
+        "distance from the wall",
+        "cells",
+        "height",
+        "cells",
+        measured=(outline,),
+        theory=(Curve(x, repose),),
+        limits=(Band(x, np.minimum(flat, steep), np.maximum(flat, steep)),),
+        source=f"repose, {REPOSE:g} degrees",
+    )
+
+
+def collapses(found: list[tuple[float, float, float]]) -> Panel:
+    """Run-outs and heights over the width by a; found: rows of a, run-out and height."""
+    a, run_out, height = np.array(found).T
+    keep = a <= 1.15
+    names = "run-out", "height at the wall"
+    aspects = np.linspace(0.4, 1.6, 25)
+    ends = Curve(aspects, 1.2 * aspects, names[0])
+    kept = Curve([0.4, 1.15], [0.4, 1.15], names[1])
+    return Panel(
+        "h0 / d0",
+        "1",
+        "over the width",
+        "1",
+        measured=(Curve(a, run_out, names[0]), Curve(a[keep], height[keep], names[1])),
+        theory=(ends, kept),
+        limits=(around(ends, LIMIT), around(kept, LIMIT)),
+        source="Lube et al. (2005)",
+    )
 
 
 GATE = Gate(

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from app.events import SetDamping, SetGravity
-from app.validation.gate import Check, Gate, World, box, close, scene_of
+from app.validation.gate import Curve, Gate, Measurement, Panel, World, around, box, close, scene_of
 
 CELL = 0.01
 WIDTH, DEPTH = 28, 12
@@ -51,30 +51,51 @@ def volume(simulation) -> float:
     return float(width / rows / (1.0 - 1000.0 * GRAVITY * depth * CELL / BULK))
 
 
-def shaken(world: World, seconds: float) -> float:
-    """Volume after shaking and calming, the mean of four looks."""
+def shaken(world: World, seconds: float) -> tuple[Curve, Curve]:
+    """Largest way of the centre of mass in each second; four looks at the volume when calm."""
     wave = math.pi / (WIDTH * CELL)
     pace = math.sqrt(GRAVITY * wave * math.tanh(wave * DEPTH * CELL))
+    ways, looks, volumes = [], [], []
     with world.open(scene()) as simulation:
+        mass = simulation.masses()
         for tick in range(round(60 * seconds)):
             push = 0.1 * GRAVITY * math.sin(0.95 * pace * tick / 60)
             simulation.apply(SetGravity(gravity=(push, -GRAVITY)))
             simulation.step()
+            if tick % 3 == 0:
+                ways.append(mass @ simulation.positions()[:, 0] / mass.sum() - 0.5 * WIDTH * CELL)
         simulation.apply(SetGravity(gravity=(0.0, -GRAVITY)))
         simulation.apply(SetDamping(damping=10.0))
         simulation.step(round(60 * CALM))
-        looks = []
         for _ in range(4):
             simulation.step(6)
-            looks.append(volume(simulation))
-        return float(np.mean(looks))
+            looks.append(simulation.time)
+            volumes.append(volume(simulation))
+    largest = np.abs(ways).reshape(-1, 20).max(1)
+    return Curve(1.0 + np.arange(len(largest)), largest), Curve(looks, volumes)
 
 
-def measure(world: World, wrong: bool, quick: bool) -> list[Check]:
+def measure(world: World, wrong: bool, quick: bool) -> Measurement:
     """Volume after a minute (quick: after three seconds); wrong: a twentieth is missing."""
     seconds = 3 if quick or wrong else SECONDS
-    measured = shaken(world, seconds) * (0.95 if wrong else 1.0)
-    return [close("volume after sloshing", "1", measured, 1.0, LIMIT)]
+    way, looks = shaken(world, seconds)
+    volumes = Curve(looks.x - seconds, looks.y * (0.95 if wrong else 1.0))
+    kept = Curve([CALM, volumes.x[-1]], [1.0, 1.0])
+    return Measurement(
+        [close("volume after sloshing", "1", volumes.y.mean(), 1.0, LIMIT)],
+        (
+            Panel("time", "s", "largest way of the centre of mass", "m", measured=(way,)),
+            Panel(
+                "time after the shaking",
+                "s",
+                "volume",
+                "1",
+                measured=(volumes,),
+                theory=(kept,),
+                limits=(around(kept, LIMIT),),
+            ),
+        ),
+    )
 
 
 GATE = Gate(
