@@ -17,22 +17,6 @@ from app.validation.gate import Curve, Measurement, Panel, at_least, at_most, cl
 from app.validation.report import COLUMNS, Outcome, document_of, run_gate, validate
 
 GATES = gates_room.gates()
-FAILING = {"sand_collapse": "run-out a third too far with the new contact: see its file"}
-"""Gates that do not hold. Strict: one that comes to hold must leave this table."""
-
-
-def listed(gates):
-    """Gates as parameters, those that fail marked so."""
-    return [
-        pytest.param(
-            gate,
-            id=gate.name,
-            marks=[pytest.mark.xfail(reason=FAILING[gate.name])] if gate.name in FAILING else [],
-        )
-        for gate in gates
-    ]
-
-
 MOST_BYTES = 60_000
 """Size of one figure's file."""
 CHEAP = [gate for gate in GATES if gate.cheap]
@@ -66,7 +50,7 @@ def expect_curves(outcome):
             assert len(curve.x) and np.isfinite([curve.x, curve.y]).all(), (panel.y, curve)
 
 
-@pytest.mark.parametrize("gate", listed(CHEAP))
+@pytest.mark.parametrize("gate", CHEAP, ids=lambda gate: gate.name)
 def test_cheap_gate(gate, world):
     outcome = run_gate(gate, world, quick=True)
     expect_curves(outcome)
@@ -74,7 +58,7 @@ def test_cheap_gate(gate, world):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("gate", listed(GATES))
+@pytest.mark.parametrize("gate", GATES, ids=lambda gate: gate.name)
 def test_gate(gate, world):
     outcome = run_gate(gate, world)
     expect_curves(outcome)

@@ -10,6 +10,10 @@ SMOOTHING = 0.5
 particles kept J from 0.80 to 1.15 in a settled pool whose mean was right."""
 RECOVERY = 0.1
 """Share of the way toward the grid's measure of volume in a substep."""
+WALLED_ROOM = 0.7
+"""Share of room that walls leave a particle below which recovery only ever compresses. The grid's
+measure is coarsest there, and what it gave back to matter along a floor kept a jet going: a pool of
+30 cells stayed at 0.9 % of the energy of a fall from its surface, and with this comes to 0.13 %."""
 SPARSE_DENSITY = 0.8
 """Grid density below which matter is no longer packed: spray, or lumps that have come apart."""
 
@@ -50,8 +54,11 @@ def liquid_return_map(volume_ratio, gradient, around):
     """
     result = volume_ratio + SMOOTHING * (around.z - volume_ratio)
     result *= 1.0 + gradient.trace()
+    target = ti.min(1.0 / around.x, 1.0)
     recovery = RECOVERY
-    result += recovery * (ti.min(1.0 / around.x, 1.0) - result)
+    if target > result:
+        recovery *= tm.smoothstep(WALLED_ROOM, 1.0, around.y)
+    result += recovery * (target - result)
     if around.x < SPARSE_DENSITY:
         result = ti.min(result, 1.0)
     return result
