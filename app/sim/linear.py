@@ -41,6 +41,14 @@ def signed_svd(a):
 
 
 @ti.func
+def largest_stretch_squared(a):
+    """Larger eigenvalue of a^T a."""
+    half_trace = 0.5 * a.norm_sqr()
+    det = a.determinant()
+    return half_trace + ti.sqrt(ti.max(half_trace * half_trace - det * det, 0.0))
+
+
+@ti.func
 def rotation_by(angle):
     """Rotation matrix of an angle [rad], counter-clockwise."""
     c = ti.cos(angle)

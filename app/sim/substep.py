@@ -336,9 +336,9 @@ class Substep:
             target = compliant_impulse(model, p, gradient, deformation, ratio, plastic, dt)
             step = 1.0
             if self.method[None] != EXPLICIT:
-                reach = ti.max(
-                    1.0 + compliant_stiffness(model, p, plastic, dt), self.chebyshev_reach[None]
-                )
+                trial = deformation + gradient @ deformation
+                stiffness = compliant_stiffness(model, p, trial, plastic, dt)
+                reach = ti.max(1.0 + stiffness, self.chebyshev_reach[None])
                 step = self.chebyshev_share[None] / reach
             current = self.impulse[particle]
             before = self.impulse_before[particle]

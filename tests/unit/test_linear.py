@@ -15,6 +15,7 @@ from simulations import array, fill, integer, scene, set_array
 from app.sim.linear import (
     deviator,
     diagonal,
+    largest_stretch_squared,
     mixed_bits,
     noise,
     rotation_by,
@@ -59,6 +60,12 @@ def decompositions(a: MATRICES, us: MATRICES, sigmas: VECTORS, vs: MATRICES, bac
 def deviators(a: MATRICES, out: MATRICES):
     for k in range(a.shape[0]):
         store(out, k, deviator(matrix(a, k)))
+
+
+@ti.kernel
+def stretches_of(a: MATRICES, out: ti.types.ndarray(dtype=ti.f32, ndim=1)):
+    for k in range(a.shape[0]):
+        out[k] = largest_stretch_squared(matrix(a, k))
 
 
 @ti.kernel
@@ -195,6 +202,14 @@ def test_mixed_bits_is_the_published_finaliser(cpu):
     h = h * np.uint64(0xC2B2AE35) & np.uint64(0xFFFFFFFF)
     h ^= h >> np.uint64(16)
     assert (got == h).all()
+
+
+def test_largest_stretch(cpu):
+    a = random_matrices()
+    found = np.zeros(len(a), np.float32)
+    stretches_of(a, found)
+    largest = np.linalg.svd(a.astype(np.float64))[1][:, 0]
+    assert np.abs(found / largest**2 - 1.0).max() < 1e-3
 
 
 def test_noise_is_uniform_and_depends_on_each_number(cpu):

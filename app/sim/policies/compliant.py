@@ -22,6 +22,7 @@ With one round, a full step and nothing to accelerate, the same loop is explicit
 import taichi as ti
 import taichi.math as tm
 
+from app.sim.linear import largest_stretch_squared
 from app.sim.materials import ELASTIC, LIQUID, NEO_HOOKEAN, SAND, SNOW, VISCO
 from app.sim.materials.clay import clay_kirchhoff_stress
 from app.sim.materials.elastic import elastic_kirchhoff_stress, neo_hookean_kirchhoff_stress
@@ -63,16 +64,22 @@ def compliant_impulse(model, p, gradient, deformation, volume_ratio, plastic, dt
 
 
 @ti.func
-def compliant_stiffness(model, p, plastic, dt):
+def compliant_stiffness(model, p, trial, plastic, dt):
     """z of one particle: 4 dt^2 times its stiffest modulus over density, plus its viscosity.
 
     A particle without neighbours keeps all of its D, and meets the modulus of a uniform stretch in
     the plane, 2 (lambda + mu), which is 1 / (1 - nu) times that of the wave. Taken for less, bits
     of jelly that have come off explode. A lone particle of liquid has no pressure.
+
+    Stretched by s, a solid resists further strain s^2 times as much (the stress is pushed forward
+    by F on both sides). Taken for less, its rounds diverge: a shred of jelly pulled along by what
+    flows round it never came back, and struck its nodes at every round.
     """
     z = 4.0 * dt * dt * (2.0 * (p[1] + p[2]) + p[3])
     if model == SNOW:
         z *= snow_stiffening(plastic, p[10])
     if model == LIQUID:
         z += 8.0 * dt * p[4]
+    else:
+        z *= ti.max(1.0, largest_stretch_squared(trial))
     return z
