@@ -645,16 +645,19 @@ class Substep:
 
     @ti.func
     def touching_distance(self, particle):
-        """Distance [cells] from a surface at which a particle is held: half its side.
+        """Distance [cells] from a surface nearer than which a particle is never let.
 
-        A solid that keeps its neighbours is stopped by the nodes and remembers how far it was
-        squeezed; held as well, it would forget. It may give way a little before it is. So may sand,
-        whose friction on a floor is that of the nodes: held off them it slides (a column ran out a
-        third too far).
+        Half its side, where it flows. A solid that keeps its neighbours is stopped by the nodes and
+        remembers how far it was squeezed; held as well, it would forget: it may give way a little.
+        Sand may come up to the surface: its friction on a floor is that of the nodes, and held off
+        them it slides (a column ran out a third too far).
         """
-        model = self.state.material_model[self.state.material[particle]]
-        held = self.is_flowing(particle) and model != SAND
-        return 0.5 * ti.sqrt(self.volume[None]) if held else -GIVE
+        distance = -GIVE
+        if self.state.material_model[self.state.material[particle]] == SAND:
+            distance = 0.0
+        elif self.is_flowing(particle):
+            distance = 0.5 * ti.sqrt(self.volume[None])
+        return distance
 
     @ti.func
     def sort_out(self, particle):
