@@ -455,6 +455,13 @@ def _scene_text(name: str, scene: Any) -> str:
         for material in report.materials
     ]
     lines += _table([head, *rows])
+    if report.transfer:
+        transfer = report.transfer
+        lines.append(
+            f"  transfer: a particle of {transfer.lightest} is {transfer.quanta} quanta; sums fit "
+            f"32 bits with up to {transfer.most_in_cell} particles in every cell, at full speed "
+            f"up to {transfer.most_in_cell_fast}; beyond that they hand over less and are counted"
+        )
     lines += [f"  warning: {warning}" for warning in report.warnings]
     lines += [f"  note: {note}" for note in report.notes]
     return "\n".join(lines)

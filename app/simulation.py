@@ -65,7 +65,9 @@ class Status:
 
     `binding` says what set the substeps: a limit ("advective", "acoustic"), or the scene's
     "minimum" or "maximum" of substeps. `advective_speed` is the largest |v| + 1.5 dx |C|, C the
-    velocity gradient: what the advective limit counts.
+    velocity gradient: what the advective limit counts. `nonfinite` is the slot of the first
+    particle since the start that was no number, and the fields in which it, or others of that
+    substep, were none; None while all is well.
     """
 
     tick: int
@@ -87,6 +89,7 @@ class Status:
     advective_speed: float
     counters: dict[str, int]
     materials: tuple[MaterialStatus, ...]
+    nonfinite: tuple[int, tuple[str, ...]] | None = None
 
 
 @dataclass(frozen=True)
@@ -397,6 +400,7 @@ class Simulation:
                 self._material_status(m, int(live[row]), m.wave_speed * dt / cell)
                 for row, m in enumerate(self.materials.values())
             ),
+            nonfinite=solver.nonfinite(integers),
         )
 
     def _material_status(self, material: Material, live: int, cfl: float) -> MaterialStatus:

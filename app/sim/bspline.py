@@ -5,8 +5,13 @@ at offsets -1 - r, -r, 1 - r, and sum_i w_i o_i o_i^T = I/4 (Jiang et al. 2015, 
 affine part gathered as B = sum_i w_i d_i o_i^T gives the displacement gradient D = 4 B.
 """
 
+from itertools import product
+
 import taichi as ti
 import taichi.math as tm
+
+BSPLINE_NODES = (*((i, j) for i, j in product(range(3), repeat=2) if (i, j) != (1, 1)), (1, 1))
+"""The nine nodes of a stencil, the one of most weight last: there the remainder of a split goes."""
 
 
 @ti.func

@@ -1,23 +1,18 @@
 """The background grid: scratch of one substep, in tiles of 8 x 8 nodes, only touched tiles visited.
 
-Accumulators are 32-bit integers in fixed point, so a node's sum does not depend on the order in
-which particles arrive. Scale 2^24 a unit: a unit of mass is a cell full of the densest material,
-a unit of volume a full cell, a unit of momentum one unit of mass moving one cell a substep.
+Accumulators are 32-bit integers in fixed point (app/sim/fixed_point.py), so a node's sum does not
+depend on the order in which particles arrive.
 """
 
 import taichi as ti
+
+from app.sim.fixed_point import SCALE
 
 TILE_BITS = 3
 TILE = 1 << TILE_BITS
 NODES_PER_TILE = TILE * TILE
 MARGIN = 4
 """Cells of grid around the domain: a particle may lie a cell outside and still find its nodes."""
-
-SCALE = 1 << 24
-SCATTER_LIMIT = 8.0
-"""Bound of each component of d + A o [cells/substep] that one particle may hand to a node."""
-NODE_MASS_LIMIT = (1 << 31) / SCALE / SCATTER_LIMIT - 1.0
-"""Mass up to which a node's momentum, at the scatter limit, is sure to fit 32 bits."""
 
 
 @ti.func
@@ -37,7 +32,9 @@ class Grid:
     """Node accumulators and displacements for at most `tiles` tiles, laid out tile by tile.
 
     Mass, momentum and displacement exist once for every group of bodies, `nodes` apart; a scene of
-    one group needs no mass moments, which only tell groups where the others are.
+    one group needs no mass moments, which only tell groups where the others are. `occupancy` counts
+    the particles whose cell is a node's own, `crowding` those of the fullest cell: they bound every
+    sum before a particle adds to it.
     """
 
     def __init__(self, tiles, groups):
@@ -49,6 +46,8 @@ class Grid:
         self.liquid_volume = ti.field(ti.i32, nodes)
         self.liquid_excess = ti.field(ti.i32, nodes)
         self.momentum = ti.Vector.field(2, ti.i32, nodes * groups)
+        self.occupancy = ti.field(ti.i32, nodes)
+        self.crowding = ti.field(ti.i32, ())
         self.displacement = ti.Vector.field(2, ti.f32, nodes * groups)
         self.open_share = ti.field(ti.f32, nodes)
         self.backing = ti.Vector.field(3, ti.f32, nodes)

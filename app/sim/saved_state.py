@@ -13,20 +13,20 @@ from app.errors import SnapshotError
 from app.sim.grid import MARGIN
 from app.sim.materials import MODELS
 from app.sim.state import (
+    FAR,
     FIELDS,
     FLOATS,
     FREE,
     INTEGERS,
     LIVE,
     MATERIAL_PARAMETERS,
+    NO_SLOT,
+    NONFINITE_FIELDS,
     PARTICLES,
     SLOTS,
     float_index,
 )
 from app.sim.timestep import ladder_between
-
-FAR = 1e30
-"""Beyond this a substep takes a particle for no number, before its place is used as an index."""
 
 MOST_DEBT = 1 << 30
 """Particles that an emitter may owe: with a tick's share they stay below 32 bits."""
@@ -66,9 +66,13 @@ def _expect_numbers(scene, seed, integers, arrays):
         "leaving": (0, 0),
         "ladder_rung": (0, len(rungs) - 1),
         "peak_rate_bits": (0, 0),
+        "nonfinite_fields": (0, (1 << len(NONFINITE_FIELDS)) - 1),
     }
     for name, (low, high) in bounds.items():
         _expect(low <= integers[name] <= high, f"{name} is {integers[name]}")
+    nonfinite = integers["nonfinite_slot"]
+    known = nonfinite == 0 or 0 <= NO_SLOT - nonfinite < solver.capacity
+    _expect(known, f"nonfinite_slot is {nonfinite}")
     debt = arrays["emitter_debt"]
     _expect(bool(((debt >= 0) & (debt <= MOST_DEBT)).all()), "an emitter owes what none can")
     _expect(integers["seed"] & 0xFFFFFFFF == seed, "the seeds of header and state differ")

@@ -7,8 +7,10 @@ import numpy as np
 
 from app import geometry
 from app.errors import DeviceError
+from app.sim.balance import Balance
 from app.sim.digest import Digest
 from app.sim.drawing import DrawBuffer
+from app.sim.fixed_point import CROWDING_LIMIT
 from app.sim.grid import MARGIN, NODES_PER_TILE, Grid, tiles_for
 from app.sim.materials import MODELS, pack
 from app.sim.policies import METHODS
@@ -24,6 +26,8 @@ from app.sim.state import (
     LIVE,
     MATERIAL_PARAMETERS,
     MAX_MATERIALS,
+    NO_SLOT,
+    NONFINITE_FIELDS,
     PARTICLES,
     SLOTS,
     State,
@@ -77,6 +81,7 @@ class Solver:
             self.shapes = ShapeTable()
             self.time_step = TimeStep(self.state)
             self.substep = Substep(self.state, self.grid, self.shapes, self.time_step)
+            self.balance = Balance(self.substep)
             self.population = Population(self.state, self.shapes)
             self.digest = Digest(self.state)
             self.drawing = DrawBuffer(self.state)
@@ -138,7 +143,6 @@ class Solver:
         self.cell = scene.domain.cell
         self.capacity = scene.solver.capacity
         self.material_names = list(scene.materials)
-        self.reference_density = max(m.density for m in scene.materials.values())
         self.tick_dt = 1.0 / scene.solver.tick_rate
         self.shapes.load(scene)
         self.time_step.load(scene)
@@ -156,6 +160,7 @@ class Solver:
             grid.liquid_volume,
             grid.liquid_excess,
             grid.momentum,
+            grid.occupancy,
             grid.tile_touched,
             grid.active_count,
         ):
@@ -169,6 +174,7 @@ class Solver:
         substep.chebyshev_reach[None] = self.acceleration.reach
         substep.chebyshev_share[None] = self.acceleration.share
         substep.volume[None] = 1.0 / solver.particles_per_cell
+        substep.most_in_cell[None] = math.floor(CROWDING_LIMIT * solver.particles_per_cell)
         substep.cell[None] = self.cell
         tuning = solver.classic
         substep.tuning[None] = [
@@ -187,9 +193,10 @@ class Solver:
         models = np.zeros(MAX_MATERIALS, np.int32)
         table = np.zeros((MAX_MATERIALS, len(MATERIAL_PARAMETERS)), np.float32)
         volume = 1.0 / self.scene.solver.particles_per_cell
+        densest = max(record.density for record in materials.values())
         for row, record in enumerate(materials.values()):
             models[row] = MODELS.index(record.model)
-            table[row] = pack(record, self.reference_density, volume, self.cell)
+            table[row] = pack(record, densest, volume, self.cell)
         self.state.material_model.from_numpy(models)
         self.state.material_parameters.from_numpy(table)
 
@@ -343,8 +350,12 @@ class Solver:
             self.substep.prepare(substep)
             self.substep.bin_particles()
             self.substep.push_and_scatter_mass()
-            for omega in self.acceleration.omegas:
-                self.substep.solve_round(omega)
+            *others, last = self.acceleration.omegas
+            for omega in others:
+                self.substep.solve_round(omega, last=0)
+            self.substep.solve_round(last, last=1)
+            if substep == 0:
+                self.balance.weigh()
             self.substep.integrate()
         self.population.release()
         self.substep.hand[None] = HAND_NONE
@@ -391,6 +402,15 @@ class Solver:
     def floats(self):
         """All named numbers of the state, one readback."""
         return dict(zip(FLOATS, self.state.floats.to_numpy().tolist(), strict=True))
+
+    def nonfinite(self, integers):
+        """Slot and fields of the first particle that was no number since the start, or None."""
+        key = integers["nonfinite_slot"]
+        if key == 0:
+            return None
+        bits = integers["nonfinite_fields"]
+        fields = (name for k, name in enumerate(NONFINITE_FIELDS) if bits >> k & 1)
+        return NO_SLOT - key, tuple(fields)
 
     def counters(self, integers):
         """The counters among them."""

@@ -15,7 +15,8 @@ COUNTERS = (
     "node_displacement_capped",
     "gradient_capped",
     "scatter_clamped",
-    "node_overfull",
+    "cell_overfull",
+    "transfer_unbalanced",
     "position_clamped",
     "deformation_clamped",
     "nonfinite_removed",
@@ -38,8 +39,23 @@ INTEGERS = (
     "ladder_calm",
     "required_substeps",
     "peak_rate_bits",
+    "nonfinite_slot",
+    "nonfinite_fields",
     *COUNTERS,
 )
+NONFINITE_FIELDS = (
+    "x",
+    "displacement",
+    "displacement_gradient",
+    "deformation_gradient",
+    "volume_ratio",
+    "plastic",
+)
+"""Fields that can become no number. `nonfinite_slot` is NO_SLOT less the lowest slot that had one
+in the first substep with any, 0 while there was none; `nonfinite_fields` has their bits."""
+NO_SLOT = 1 << 30
+FAR = 1e30
+"""Beyond this a value is taken for no number, before a place is used as an index."""
 FLOATS = ("dt", "gravity_x", "gravity_y", "damping", "advective_rate", "acoustic_rate")
 """The rates [1/s] are the last tick's: no later tick depends on them, but the CFL monitor does."""
 

@@ -8,13 +8,16 @@ import taichi as ti
 import taichi.math as tm
 
 from app.sim.bodies import bodies_exchange
-from app.sim.bspline import bspline_cell, bspline_offset, bspline_weights
+from app.sim.bspline import BSPLINE_NODES, bspline_cell, bspline_offset, bspline_weights
+from app.sim.fixed_point import (
+    FACTOR_LIMIT,
+    SCALE,
+    SCATTER_CROWDING,
+    SCATTER_LIMIT,
+)
 from app.sim.grid import (
     MARGIN,
-    NODE_MASS_LIMIT,
     NODES_PER_TILE,
-    SCALE,
-    SCATTER_LIMIT,
     TILE,
     TILE_BITS,
     fixed_point,
@@ -30,7 +33,15 @@ from app.sim.policies import CLASSIC, EXPLICIT
 from app.sim.policies.classic import classic_gradient
 from app.sim.policies.compliant import compliant_impulse, compliant_stiffness
 from app.sim.shapes import OPEN
-from app.sim.state import LEAVING, LIVE, float_index, integer_index
+from app.sim.state import (
+    FAR,
+    LEAVING,
+    LIVE,
+    NO_SLOT,
+    NONFINITE_FIELDS,
+    float_index,
+    integer_index,
+)
 
 STRETCH_MIN, STRETCH_MAX = 0.1, 10.0
 GRADIENT_LIMIT = 2.0 / 3.0
@@ -55,6 +66,9 @@ class Substep:
         self.grid = grid
         self.shapes = shapes
         self.work = ti.field(ti.i32, ())
+        self.nonfinite_before = ti.field(ti.i32, ())
+        self.most_in_cell = ti.field(ti.i32, ())
+        self.answered = ti.Vector.field(2, ti.i32, state.capacity)
         self.body_friction = ti.field(ti.f32, ())
         self.dt = ti.field(ti.f32, ())
         self.rounds = ti.field(ti.i32, ())
@@ -164,7 +178,7 @@ class Substep:
 
     @ti.kernel
     def bin_particles(self):
-        """Clear the nodes of the last substep and list the tiles that matter touches now.
+        """Clear the nodes of the last substep; list the tiles that matter touches now, count cells.
 
         What is no number leaves here, before its place is used as an index and its momentum reaches
         its neighbours.
@@ -176,17 +190,23 @@ class Substep:
             self.grid.volume[node] = 0
             self.grid.liquid_volume[node] = 0
             self.grid.liquid_excess[node] = 0
+            self.grid.occupancy[node] = 0
             self.grid.tile_touched[node >> (2 * TILE_BITS)] = 0
         for _ in range(1):
             self.grid.active_count[None] = 0
+            self.grid.crowding[None] = 1
+            removed = self.state.integers[ti.static(integer_index("nonfinite_removed"))]
+            self.nonfinite_before[None] = removed
         for particle in range(self.work[None]):
-            if self.state.status[particle] == LIVE and not self.is_finite(particle):
-                self.count("nonfinite_removed", 1)
-                self.expel(particle)
             if self.state.status[particle] == LIVE:
-                base = bspline_cell(self.state.x[particle]) - 1
-                for corner in ti.static(((0, 0), (2, 0), (0, 2), (2, 2))):
-                    self.touch(base + tm.ivec2(corner[0], corner[1]))
+                fields = self.nonfinite_fields(particle)
+                if fields != 0:
+                    self.expel_nonfinite(particle, fields)
+            if self.state.status[particle] == LIVE:
+                cell = bspline_cell(self.state.x[particle])
+                for corner in ti.static(((-1, -1), (1, -1), (-1, 1), (1, 1))):
+                    self.touch(cell + tm.ivec2(corner[0], corner[1]))
+                self.grid.occupancy[self.node_of(cell)] += 1
 
     @ti.func
     def in_group(self, node, group):
@@ -202,14 +222,33 @@ class Substep:
             self.grid.mass_moment[place] = tm.ivec2(0, 0)
 
     @ti.func
-    def is_finite(self, particle):
-        """Whether all that a particle carries is finite, and far from the end of the range."""
-        size = ti.abs(self.state.x[particle]).sum()
-        size += ti.abs(self.state.displacement[particle]).sum()
-        size += ti.abs(self.state.displacement_gradient[particle]).sum()
-        size += ti.abs(self.state.deformation_gradient[particle]).sum()
-        size += ti.abs(self.state.volume_ratio[particle]) + ti.abs(self.state.plastic[particle])
-        return size < 1e30
+    def nonfinite_fields(self, particle):
+        """Bits of NONFINITE_FIELDS whose values are no number, or close to the end of the range."""
+        sizes = ti.Vector(
+            [
+                ti.abs(self.state.x[particle]).sum(),
+                ti.abs(self.state.displacement[particle]).sum(),
+                ti.abs(self.state.displacement_gradient[particle]).sum(),
+                ti.abs(self.state.deformation_gradient[particle]).sum(),
+                ti.abs(self.state.volume_ratio[particle]),
+                ti.abs(self.state.plastic[particle]),
+            ]
+        )
+        bits = 0
+        for k in ti.static(range(len(NONFINITE_FIELDS))):
+            if not (sizes[k] < FAR):
+                bits |= 1 << k
+        return bits
+
+    @ti.func
+    def expel_nonfinite(self, particle, fields):
+        """Remove a particle that is no number; note which, if it is of the first ones."""
+        self.count("nonfinite_removed", 1)
+        if self.nonfinite_before[None] == 0:
+            slot = ti.static(integer_index("nonfinite_slot"))
+            ti.atomic_max(self.state.integers[slot], NO_SLOT - particle)
+            ti.atomic_or(self.state.integers[ti.static(integer_index("nonfinite_fields"))], fields)
+        self.expel(particle)
 
     @ti.func
     def expel(self, particle):
@@ -236,36 +275,83 @@ class Substep:
             self.grid.open_share[node] = share
             self.grid.backing[node] = backing
             self.grid.grip[node] = grip
+            crowd = ti.min(self.grid.occupancy[node], self.most_in_cell[None])
+            if crowd > self.grid.crowding[None]:
+                ti.atomic_max(self.grid.crowding[None], crowd)
         for particle in range(self.work[None]):
             if self.state.status[particle] == LIVE:
                 self.kick(particle)
                 self.scatter_mass(particle)
 
     @ti.func
+    def cell_share(self, particle):
+        """Part of its mass and volume that a particle hands over: 1 but in a cell so full that the
+        sums of its nodes might pass 32 bits, whose particles weigh less together, as many as fit.
+
+        Known before anything is added, so no sum ever wraps.
+        """
+        there = self.grid.occupancy[self.node_of(bspline_cell(self.state.x[particle]))]
+        share = 1.0
+        if there > self.most_in_cell[None]:
+            share = ti.cast(self.most_in_cell[None], ti.f32) / ti.cast(there, ti.f32)
+        return share
+
+    @ti.func
+    def mass_of(self, particle):
+        """Mass that a particle hands over."""
+        return self.cell_share(particle) * self.parameters(particle)[0]
+
+    @ti.func
+    def volume_of(self, particle):
+        """Rest volume that a particle hands over."""
+        return self.cell_share(particle) * self.volume[None]
+
+    @ti.func
+    def scatter_limit(self):
+        """Bound that keeps the momentum of every node in 32 bits: SCATTER_LIMIT, and less while
+        there is a cell with more than SCATTER_CROWDING fills."""
+        crowding = self.volume[None] * ti.cast(self.grid.crowding[None], ti.f32)
+        return SCATTER_LIMIT * ti.min(1.0, SCATTER_CROWDING / crowding)
+
+    @ti.func
     def scatter_mass(self, particle):
-        """Mass and rest volume to the grid; a liquid's also with its volume ratio less one."""
+        """Mass and rest volume to the grid; a liquid's also with its volume ratio less one.
+
+        The nodes' shares of mass and volume sum to the particle's as integers.
+        """
         x = self.state.x[particle]
         cell = bspline_cell(x)
         r = x - cell - 0.5
         w = bspline_weights(r)
-        mass = self.parameters(particle)[0]
-        volume = self.volume[None]
+        share = self.cell_share(particle)
+        if share < 1.0:
+            self.count("cell_overfull", 1)
+        mass = share * self.parameters(particle)[0]
+        volume = share * self.volume[None]
         group = self.state.group[particle]
         liquid = self.state.material_model[self.state.material[particle]] == LIQUID
-        excess = self.state.volume_ratio[particle] - 1.0
+        excess = tm.clamp(self.state.volume_ratio[particle] - 1.0, -1.0, FACTOR_LIMIT)
+        mass_left = fixed_point(mass)
+        volume_left = fixed_point(volume)
         columns, rows = self.stencil(cell, group)
-        for i, j in ti.static(ti.ndrange(3, 3)):
+        for i, j in ti.static(BSPLINE_NODES):
             weight = w[i, 0] * w[j, 1]
             place = columns[i] + rows[j]
             node = place - self.in_group(0, group)
-            self.grid.mass[place] += fixed_point(weight * mass)
+            mass_share, volume_share = mass_left, volume_left
+            if ti.static((i, j) != BSPLINE_NODES[-1]):
+                mass_share = fixed_point(weight * mass)
+                volume_share = fixed_point(weight * volume)
+            mass_left -= mass_share
+            volume_left -= volume_share
+            self.grid.mass[place] += mass_share
             if self.grid.groups[None] > 1:
                 moment = -weight * mass * bspline_offset(i, j, r)
                 self.grid.mass_moment[place].x += fixed_point(moment.x)
                 self.grid.mass_moment[place].y += fixed_point(moment.y)
-            self.grid.volume[node] += fixed_point(weight * volume)
+            self.grid.volume[node] += volume_share
             if liquid:
-                self.grid.liquid_volume[node] += fixed_point(weight * volume)
+                self.grid.liquid_volume[node] += volume_share
                 self.grid.liquid_excess[node] += fixed_point(weight * volume * excess)
 
     @ti.func
@@ -293,17 +379,18 @@ class Substep:
         self.impulse_before[particle] = tm.mat2(0.0, 0.0, 0.0, 0.0)
 
     @ti.kernel
-    def solve_round(self, omega: ti.f32):
+    def solve_round(self, omega: ti.f32, last: ti.i32):
         """One round: constrain D and scatter momentum, solve the grid, gather d and D.
 
-        omega: this round's coefficient of Chebyshev's recurrence (compliant only).
+        omega: this round's coefficient of Chebyshev's recurrence (compliant only). After the last
+        round the nodes keep their momentum, for the balance; the next substep clears them anyway.
         """
         for particle in range(self.work[None]):
             if self.state.status[particle] == LIVE:
-                d, affine = self.constrained(particle, omega)
-                self.scatter_momentum(particle, d, affine)
+                affine = self.constrained(particle, omega)
+                self.scatter_momentum(particle, affine)
         for t in range(self.grid.active_count[None] * NODES_PER_TILE):
-            self.solve_node(self.active_node(t))
+            self.solve_node(self.active_node(t), last)
         for particle in range(self.work[None]):
             if self.state.status[particle] == LIVE:
                 self.gather(particle)
@@ -311,7 +398,8 @@ class Substep:
 
     @ti.func
     def constrained(self, particle, omega):
-        """What the scene's policy scatters for a particle: displacement and affine part."""
+        """What the scene's policy scatters for a particle: the affine part, returned, around
+        `inertial_displacement`."""
         p = self.parameters(particle)
         model = self.state.material_model[self.state.material[particle]]
         gradient = self.strain_step(particle)
@@ -319,9 +407,10 @@ class Substep:
         ratio = self.state.volume_ratio[particle]
         plastic = self.state.plastic[particle]
         dt = self.dt[None]
-        d = self.state.displacement[particle]
         affine = gradient
         if self.method[None] == CLASSIC:
+            # Here every round begins with what the last one made of the displacement.
+            self.inertial_displacement[particle] = self.state.displacement[particle]
             rounds = ti.cast(self.rounds[None], ti.f32)
             affine = classic_gradient(
                 model, p, gradient, deformation, ratio, plastic, self.tuning[None], dt, rounds
@@ -345,9 +434,8 @@ class Substep:
             impulse = before + omega * (step * (target - current) + current - before)
             self.impulse_before[particle] = current
             self.impulse[particle] = impulse
-            d = self.inertial_displacement[particle]
             affine = self.inertial_gradient[particle] + impulse
-        return d, affine
+        return affine
 
     @ti.func
     def is_flowing(self, particle):
@@ -369,19 +457,56 @@ class Substep:
         return walled and self.method[None] != CLASSIC and self.is_flowing(particle)
 
     @ti.func
-    def scatter_momentum(self, particle, d, affine):
-        """m (d + A o_i) to the nine nodes (APIC; Jiang et al. 2015).
+    def handed_over(self, particle):
+        """Momentum m d of a particle in a round, bounded, in fixed point."""
+        mass = self.mass_of(particle)
+        steady = self.steady_part(particle)
+        return tm.ivec2(fixed_point(mass * steady.x), fixed_point(mass * steady.y))
+
+    @ti.func
+    def kept_back(self, particle):
+        """Displacement that a particle keeps because its momentum is no whole number of quanta.
+
+        Without it what is less than half a quantum would be lost every substep: light matter, or
+        any in small steps, would not feel gravity.
+        """
+        scale = SCALE * self.mass_of(particle)
+        quanta = self.handed_over(particle)
+        steady = self.steady_part(particle)
+        return (scale * steady - ti.cast(quanta, ti.f32)) / scale
+
+    @ti.func
+    def steady_part(self, particle):
+        """The displacement that a particle hands over: half the limit is left to its affine part,
+        but what a tick may move is never cut."""
+        bound = ti.max(0.5 * self.scatter_limit(), 1.0)
+        return tm.clamp(self.inertial_displacement[particle], -bound, bound)
+
+    @ti.func
+    def wall_push(self, particle, cell):
+        """Pressure part of a particle's impulse that walls answer; 0 where none does."""
+        push = 0.0
+        if self.is_backed(particle, cell):
+            push = 0.5 * ti.max(self.impulse[particle].trace(), 0.0)
+        return push
+
+    @ti.func
+    def scatter_momentum(self, particle, affine):
+        """m (d + A o_i) to the nine nodes (APIC; Jiang et al. 2015), and what walls answer.
 
         Where that would pass the limit, A shrinks as a whole: sum_i w_i o_i = 0, so a particle
-        hands over its momentum m d whatever A is. Bounding each node's part would not keep it.
+        hands over its momentum m d whatever A is. Bounding each node's part would not keep it, and
+        neither would rounding each: the node of most weight gets what the others leave, so that
+        the shares sum to m d as integers.
         """
-        mass = self.parameters(particle)[0]
+        limit = self.scatter_limit()
+        mass = self.mass_of(particle)
         x = self.state.x[particle]
         cell = bspline_cell(x)
         r = x - cell - 0.5
         w = bspline_weights(r)
-        steady = tm.clamp(d, -0.5 * SCATTER_LIMIT, 0.5 * SCATTER_LIMIT)
-        allowed = SCATTER_LIMIT - ti.max(ti.abs(steady.x), ti.abs(steady.y))
+        steady = self.steady_part(particle)
+        allowed = limit - ti.max(ti.abs(steady.x), ti.abs(steady.y))
         reach = ti.abs(affine) @ tm.vec2(1.5, 1.5)  # the most that |A o| is within the stencil
         needed = ti.max(reach.x, reach.y)
         share = 1.0
@@ -389,29 +514,38 @@ class Substep:
             share = allowed / needed
         columns, rows = self.stencil(cell, self.state.group[particle])
         first = self.in_group(0, self.state.group[particle])
-        push = 0.0
-        drag = tm.mat2(0.0, 0.0, 0.0, 0.0)
-        if self.is_backed(particle, cell):
-            push = 0.5 * share * ti.max(self.impulse[particle].trace(), 0.0)
-            drag = share * deviator(self.impulse[particle])
-        for i, j in ti.static(ti.ndrange(3, 3)):
-            u = steady + share * (affine @ bspline_offset(i, j, r))
-            if push > 0.0:
-                node = columns[i] + rows[j] - first
-                u += push * self.grid.backing[node].xy + drag @ self.grid.grip[node].xy
-            momentum = w[i, 0] * w[j, 1] * mass * u
+        push = share * self.wall_push(particle, cell)
+        drag = share * deviator(self.impulse[particle])
+        left = self.handed_over(particle)
+        answered = tm.ivec2(0, 0)
+        for i, j in ti.static(BSPLINE_NODES):
             place = columns[i] + rows[j]
-            self.grid.momentum[place].x += fixed_point(momentum.x)
-            self.grid.momentum[place].y += fixed_point(momentum.y)
-        if share < 1.0 or (steady != d).any():
+            weight = w[i, 0] * w[j, 1] * mass
+            own = steady + share * (affine @ bspline_offset(i, j, r))
+            part = left
+            if ti.static((i, j) != BSPLINE_NODES[-1]):
+                part = tm.ivec2(fixed_point(weight * own.x), fixed_point(weight * own.y))
+            left -= part
+            if push > 0.0:
+                node = place - first
+                answer = push * self.grid.backing[node].xy + drag @ self.grid.grip[node].xy
+                answer = weight * (tm.clamp(own + answer, -limit, limit) - own)
+                extra = tm.ivec2(fixed_point(answer.x), fixed_point(answer.y))
+                answered += extra
+                part += extra
+            self.grid.momentum[place].x += part.x
+            self.grid.momentum[place].y += part.y
+        if push > 0.0:
+            self.answered[particle] = answered
+        if share < 1.0 or (steady != self.inertial_displacement[particle]).any():
             self.count("scatter_clamped", 1)
 
     @ti.func
-    def solve_node(self, node):
+    def solve_node(self, node, last):
         """Displacements of one node: momentum over mass, contact of bodies, contact with solids."""
         groups = self.grid.groups[None]
         for group in range(groups):
-            self.free_displacement(self.in_group(node, group))
+            self.free_displacement(self.in_group(node, group), last)
         for first in range(groups - 1):
             for second in range(first + 1, groups):
                 self.touch_bodies(self.in_group(node, first), self.in_group(node, second))
@@ -419,17 +553,16 @@ class Substep:
             self.stop_at_solids(node, self.in_group(node, group))
 
     @ti.func
-    def free_displacement(self, place):
-        """Momentum over mass. The momentum is consumed and zeroed: this is its only reader, so the
-        next round finds a clean accumulator without a pass of its own."""
+    def free_displacement(self, place, last):
+        """Momentum over mass. The momentum is consumed and, but in the last round, zeroed: this is
+        its only reader, so the next round finds a clean accumulator without a pass of its own."""
         mass = self.grid.mass[place]
+        momentum = self.grid.momentum[place]
         displacement = tm.vec2(0.0, 0.0)
         if mass != 0:
-            if mass < 0 or mass > ti.static(int(NODE_MASS_LIMIT * SCALE)):
-                self.count("node_overfull", 1)
-            momentum = self.grid.momentum[place]
-            self.grid.momentum[place] = tm.ivec2(0, 0)
             displacement = tm.vec2(momentum.x, momentum.y) / ti.cast(mass, ti.f32)
+        if last == 0 and (momentum.x != 0 or momentum.y != 0):
+            self.grid.momentum[place] = tm.ivec2(0, 0)
         self.grid.displacement[place] = displacement
 
     @ti.func
@@ -472,12 +605,13 @@ class Substep:
 
     @ti.func
     def gather(self, particle):
-        """d = sum w d_i and D = 4 sum w d_i o_i^T (the inverse of the stencil's second moment)."""
+        """d = sum w d_i, and what was kept back; D = 4 sum w d_i o_i^T, four being the inverse of
+        the stencil's second moment."""
         x = self.state.x[particle]
         cell = bspline_cell(x)
         r = x - cell - 0.5
         w = bspline_weights(r)
-        d = tm.vec2(0.0, 0.0)
+        d = self.kept_back(particle)
         moment = tm.mat2(0.0, 0.0, 0.0, 0.0)
         columns, rows = self.stencil(cell, self.state.group[particle])
         for i, j in ti.static(ti.ndrange(3, 3)):
@@ -680,10 +814,11 @@ class Substep:
             if self.shapes.is_near(self.shapes.drains[k], x):
                 value, _normal = self.shapes.distance(self.shapes.drains[k], x)
                 gone = gone or value < 0.0
-        if not (rate < 1e30):
-            gone = True
-            self.count("nonfinite_removed", 1)
-        if gone:
+        if not (rate < FAR):
+            fields = self.nonfinite_fields(particle)
+            displacement = ti.static(1 << NONFINITE_FIELDS.index("displacement"))
+            self.expel_nonfinite(particle, ti.select(fields == 0, displacement, fields))
+        elif gone:
             self.expel(particle)
         else:
             bits = ti.bit_cast(rate, ti.i32)

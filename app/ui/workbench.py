@@ -231,7 +231,9 @@ class Workbench:
         steps = self.session.simulation.steps
         if steps != self._history_steps:
             # Reading waits for the device, so a world at rest is not read again.
+            before = self.status.counters.get("nonfinite_removed", 0)
             self.status = self.session.simulation.status()
+            self.stop_at_nonfinite(before)
             self.ghosts.clear()
             self._history_steps = steps
             self.substep_history.append((self.status.substeps, self.status.required_substeps))
@@ -243,6 +245,22 @@ class Workbench:
             self.say(notice, "warning")
         if self.recording_path is not None and not self.session.recording:
             self.recording_path = None
+
+    def stop_at_nonfinite(self, before: int) -> None:
+        """Pause where more particles became no number than `before`: what led to it is at hand."""
+        removed = self.status.counters.get("nonfinite_removed", 0) - before
+        if removed <= 0:
+            return
+        self.session.paused = True
+        noun = "particle was" if removed == 1 else "particles were"
+        first = ""
+        if before == 0 and self.status.nonfinite:
+            slot, fields = self.status.nonfinite
+            first = f" (first in slot {slot}: {', '.join(fields)})"
+        self.say(
+            f"Paused: {removed} {noun} no number by tick {self.status.tick} and removed{first}",
+            "error",
+        )
 
     # -- actions -----------------------------------------------------------------------------------
 

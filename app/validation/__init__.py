@@ -33,6 +33,7 @@ NAMES = (
     "bounded",
     "snow",
     "clay",
+    "scatter_order",
 )
 """Every gate, by the name of its file."""
 

@@ -1,4 +1,4 @@
-"""Contract: a particle that is no number leaves the world, is counted, and touches nothing else.
+"""Contract: a particle that is no number leaves the world, counted and named, and touches nothing.
 
 Everything else goes on bit for bit as in a world in which that slot had been empty all along.
 
@@ -45,6 +45,7 @@ def test_it_leaves_alone(world, material, field, value):
     set_array(sim, field, values)
     sim.step(5)
     assert sim.status().counters["nonfinite_removed"] == 1
+    assert sim.status().nonfinite == (VICTIM, (field,))
     assert sim.status().live == live - 1 and integer(sim, "drained") == 1
     others = array(sim, "status") == 1
     assert others.sum() == live - 1 and not others[VICTIM]
@@ -66,3 +67,19 @@ def test_a_whole_cloud_of_them(world):
     assert sim.status().live == 576 - len(lost)
     speed = -0.5 - 9.81 * 8 / 60
     np.testing.assert_allclose(sim.velocities().mean(0), (0.3, speed), atol=1e-5)
+
+
+def test_the_first_ones_are_named(world):
+    """The lowest slot of the first substep that had any, whatever comes later."""
+    sim = falling(world, "jelly")
+    assert sim.status().nonfinite is None
+    for slots, field in (((40, 30, 90), "plastic"), ((5,), "x")):
+        values = array(sim, field)
+        values.reshape(len(values), -1)[list(slots), 0] = np.nan
+        set_array(sim, field, values)
+        sim.step(1)
+        assert sim.status().nonfinite == (30, ("plastic",))
+    assert sim.status().counters["nonfinite_removed"] == 4
+    copy = sim.snapshot()
+    sim.restore(copy)
+    assert sim.status().nonfinite == (30, ("plastic",))

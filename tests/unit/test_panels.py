@@ -444,6 +444,27 @@ def test_a_recording_that_cannot_start_is_said_and_nothing_breaks(desk):
     assert desk.bench.notices[-1].kind == "error"
 
 
+def test_matter_that_is_no_number_pauses_and_is_named(desk):
+    def play(removed):
+        counters = STATUS.counters | {"nonfinite_removed": removed}
+        nonfinite = (137, ("displacement", "plastic")) if removed else None
+        desk.session.simulation.current = replace(STATUS, counters=counters, nonfinite=nonfinite)
+        desk.session.simulation.steps += 1
+        desk.session.paused = False
+        desk.bench.after_ticks(1)
+        return desk.session.paused
+
+    assert not play(0) and not desk.bench.notices
+    assert play(3)
+    text, kind = desk.bench.notices[-1].text, desk.bench.notices[-1].kind
+    assert kind == "error" and "3 particles" in text and "tick 120" in text
+    assert "slot 137: displacement, plastic" in text
+    assert not play(3)  # the user goes on: it is told once
+    assert play(4) and "1 particle was" in desk.bench.notices[-1].text
+    assert not play(0)  # a restart counts anew
+    assert play(1)
+
+
 def test_a_notice_of_the_session_is_said_once(desk):
     desk.session.notice = "the recording stopped: disk full"
     desk.frames(3)

@@ -523,6 +523,20 @@ def test_softening_is_none_while_resolved_and_grows_beyond():
     assert 1.0 / math.sqrt(stiffness_share(10.0, 5)) == pytest.approx(4.06 / 1.065, rel=0.05)
 
 
+def test_the_range_of_the_transfer_is_told_and_few_quanta_are_warned_of():
+    mist = '[materials.mist]\nmodel = "liquid"\nbulk_modulus = 1e3\ndensity = {}\n'
+    rock = '[materials.rock]\nmodel = "elastic"\ndensity = 8000\n'
+    report = scene_report(loads(SMALL + mist.format(800.0) + rock))
+    transfer = report.transfer
+    assert (transfer.lightest, transfer.quanta) == ("mist", (1 << 24) // 4 // 10)
+    # 2^31 quanta less one unit, over 3.0625 times 1.5 and 8, for four particles a cell
+    assert (transfer.most_in_cell, transfer.most_in_cell_fast) == (110, 20)
+    assert "quanta" not in " ".join(report.warnings)
+    warned = warnings_of(SMALL + mist.format(4.0) + rock)
+    assert "mist" in warned and f"{(1 << 24) // 4 // 2000} quanta" in warned
+    assert scene_report(loads(SMALL)).transfer is None
+
+
 def test_reading_a_scene_loads_no_simulator():
     code = (
         "import sys; from app.scene import loads; loads(sys.argv[1]);"

@@ -18,15 +18,15 @@ FLOWING = (LIQUID, SAND, VISCO, CLAY)
 """Models whose particles change neighbours, and whose volume the grid therefore measures."""
 
 
-def pack(record, reference_density, particle_volume, cell):
+def pack(record, densest, particle_volume, cell):
     """Parameters of one record in grid units, in the order of `MATERIAL_PARAMETERS`.
 
-    record: a scene's Material. reference_density [kg/m^3] is the scene's densest, particle_volume
-    [cells], cell [m].
+    record: a scene's Material; densest [kg/m^3]: density of the heaviest; particle_volume [cells];
+    cell [m].
     """
     scale = 1.0 / (record.density * cell * cell)
     values = dict.fromkeys(MATERIAL_PARAMETERS, 0.0)
-    values["mass"] = particle_volume * record.density / reference_density
+    values["mass"] = particle_volume * record.density / densest
     if record.viscosity is not None:
         values["viscosity"] = record.viscosity * scale
     if record.model == "liquid":
