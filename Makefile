@@ -18,7 +18,7 @@ test:
 
 soak:
 	@sh packaging/set_up.sh test
-	@$(VENV)/python -m pytest -m soak $(ARGS)
+	@$(VENV)/python -m pytest -m soak --results docs/soak.csv $(ARGS)
 
 lint:
 	@sh packaging/set_up.sh test
