@@ -47,14 +47,14 @@ RUNS = {
     "matrix": (
         "The same bits under every condition",
         "Every shipped scene with input of every kind is recorded, with a digest of every field "
-        "after every tick, and played again under each condition; every digest of every tick is "
-        "compared. `played`: in another process, the scenes in the opposite order. `restarted`: "
-        "after a restart out of another life. `resumed`: twice from a snapshot of a tick of the "
-        "scene's own. `heavy`: every tick twice from one state. `rendered`: a picture of every "
-        "tick is drawn. `cold cache, one thread`: kernels compiled anew, one CPU thread. `warm "
-        "cache, two threads`: those kernels again, two threads. `scrambled`: every particle is "
+        "after every tick, and played again in another process under each condition; every digest "
+        "of every tick is compared. `restarted`: after a restart out of another life. `resumed`: "
+        "twice from a snapshot of a tick of the scene's own. `heavy`: every tick twice from one "
+        "state. `rendered`: a picture of every tick is drawn. `scrambled`: every particle is "
         "loaded into another slot; digests count slots, so all that the state holds is compared "
-        "with particles as a multiset, and each loaded particle by itself until the first leaves.",
+        "with particles as a multiset, and each loaded particle by itself until the first leaves. "
+        "`one thread, cold cache`: kernels compiled anew, one CPU thread in place of two, the "
+        "scenes in the opposite order. `one thread, warm cache`: the same with those kernels.",
     ),
     "endurance": (
         "A hundred thousand ticks",

@@ -250,8 +250,8 @@ def make_room(arch: str, files: list[str]) -> None:
 
 
 def compare(arch: str, names: list[str], files: list[str]) -> None:
-    for name in names:
-        for file in files:
+    for file in files:
+        for name in names:
             replay = Replay.read(file)
             start = time.perf_counter()
             difference = CONDITIONS[name](replay, arch)
