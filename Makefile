@@ -6,7 +6,7 @@ SCENE ?=
 ARGS ?=
 export PYTHON
 
-.PHONY: run test soak lint format set-up clean
+.PHONY: run test soak goldens lint format set-up clean
 
 run:
 	@sh packaging/set_up.sh run
@@ -18,7 +18,12 @@ test:
 
 soak:
 	@sh packaging/set_up.sh test
-	@$(VENV)/python -m pytest -m soak $(ARGS)
+	@$(VENV)/python -m pytest -m soak --results docs/soak.csv $(ARGS)
+
+# Golden recordings of physics as it is now; tests/replay/test_goldens.py compares with them.
+goldens:
+	@sh packaging/set_up.sh test
+	@PYTHONPATH=tests $(VENV)/python tests/replay/make_goldens.py
 
 lint:
 	@sh packaging/set_up.sh test

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import shutil
+import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -92,6 +94,20 @@ def code_hash() -> str:
         total.update(f"{name}\0{len(text)}\0".encode())
         total.update(text)
     return total.hexdigest()[:32]
+
+
+def commit() -> str:
+    """The commit of the checkout that holds this code, with a plus where it was changed; an empty
+    string outside a checkout."""
+    folder = PACKAGE.parent
+    if shutil.which("git") is None or not (folder / ".git").exists():
+        return ""
+    try:
+        words = ["git", "-C", str(folder), "describe", "--always", "--abbrev=12", "--exclude=*"]
+        done = subprocess.run([*words, "--dirty=+"], capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip()
 
 
 def combined_digest(digests: dict[str, str]) -> str:

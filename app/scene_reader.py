@@ -13,6 +13,8 @@ from app.material import MATERIAL_FIELDS, MATERIAL_NUMBERS, MODELS, Material, li
 from app.scene import (
     KIND_KEYS,
     MAX_CAPACITY,
+    MAX_MATERIALS,
+    MAX_SHAPES,
     ROLE_KEYS,
     UNSAID,
     Camera,
@@ -71,7 +73,7 @@ class Reading:
             self.unknown((key,), raw.pop(key), Scene)
         declared = self.with_library(raw)
         shapes = raw.get("shapes")
-        if isinstance(shapes, list):
+        if isinstance(shapes, list) and len(shapes) <= MAX_SHAPES:
             shapes = raw["shapes"] = [
                 self.indexed(shape, index) for index, shape in enumerate(shapes)
             ]
@@ -133,6 +135,8 @@ class Reading:
         if not isinstance(tables, dict):
             return []
         names = list(tables)
+        if len(tables) > MAX_MATERIALS:
+            return names[:MAX_MATERIALS]  # there is a fault for it; looking at each takes long
         resolved = {}
         for name, table in tables.items():
             if not isinstance(table, dict):
@@ -235,14 +239,14 @@ class Reading:
         parent = self.raw
         for part in path[:-1]:
             parent = parent[part]
-        if model is Material and parent.get("model") in MATERIAL_FIELDS:
-            numbers = MATERIAL_FIELDS[parent["model"]]
+        if model is Material and (word := _word(parent, "model")) in MATERIAL_FIELDS:
+            numbers = MATERIAL_FIELDS[word]
             names = [name for name in names if name in numbers or name not in MATERIAL_NUMBERS]
         if model is Shape:
             others = {key for keys in KIND_KEYS.values() for key in keys}
             others |= {key for keys in ROLE_KEYS.values() for key in keys}
-            own = {*KIND_KEYS.get(parent.get("kind"), others)}
-            own |= {*ROLE_KEYS.get(parent.get("role"), others)}
+            own = {*KIND_KEYS.get(_word(parent, "kind"), others)}
+            own |= {*ROLE_KEYS.get(_word(parent, "role"), others)}
             names = [name for name in names if name in own or name not in others]
         return names
 
@@ -286,6 +290,12 @@ def _owner(path: tuple[str | int, ...]) -> tuple[type[BaseModel], str]:
         if rest:
             model = part
     return model, key
+
+
+def _word(table: dict[str, Any], key: str) -> str | None:
+    """What a table says under a key, if it is text: anything may stand there."""
+    value = table.get(key)
+    return value if isinstance(value, str) else None
 
 
 def _keys(model: type[BaseModel]) -> list[str]:

@@ -8,10 +8,12 @@ so there their absence is a failure, not a silent gap.
 import os
 import shutil
 import sys
+from pathlib import Path
 
 import hypothesis
 import pyglet
 import pytest
+import soak_results
 
 from app.sim import device
 
@@ -22,6 +24,27 @@ if sys.platform.startswith("linux"):
 
 hypothesis.settings.register_profile("matterbox", deadline=None, derandomize="CI" in os.environ)
 hypothesis.settings.load_profile("matterbox")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--results",
+        type=Path,
+        metavar="F.csv",
+        help="keep what long runs come to in this file, and write F.md from it",
+    )
+
+
+@pytest.fixture(scope="session")
+def keep_results(request):
+    """Called with rows of `soak_results.COLUMNS`: keeps them where --results says so."""
+    path = request.config.getoption("--results")
+
+    def keep(*rows):
+        if path is not None:
+            soak_results.keep(path, rows)
+
+    return keep
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import datetime
 import os
-import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Iterable
@@ -18,7 +16,7 @@ from rich.table import Table
 
 from app import __version__
 from app.errors import MatterboxError
-from app.fingerprint import code_hash, version
+from app.fingerprint import code_hash, commit, version
 from app.validation import Check, Gate, Measurement, World, gates
 from app.validation.figure import require_matplotlib, svg_of
 
@@ -167,7 +165,7 @@ def _provenance(world: World, quick: bool) -> dict[str, str]:
     return {
         "quick": "yes" if quick else "no",
         "date": datetime.date.today().isoformat(),
-        "commit": _commit(),
+        "commit": commit(),
         "code": code_hash(),
         "matterbox": __version__,
         "taichi": version("taichi"),
@@ -205,19 +203,6 @@ def _rows(outcome: Outcome, source: dict[str, str]) -> list[dict[str, str]]:
         for variant, checks, seconds in parts
         for check in checks
     ]
-
-
-def _commit() -> str:
-    """The commit of the checkout that holds this code, with a plus where it was changed."""
-    folder = Path(__file__).resolve().parents[2]
-    if shutil.which("git") is None or not (folder / ".git").exists():
-        return ""
-    try:
-        words = ["git", "-C", str(folder), "describe", "--always", "--abbrev=12", "--exclude=*"]
-        done = subprocess.run([*words, "--dirty=+"], capture_output=True, text=True, timeout=20)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip()
 
 
 def _read(path: Path | None) -> dict[str, list[dict[str, str]]]:

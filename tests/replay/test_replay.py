@@ -4,9 +4,10 @@
   of every tick is equal.
 - After a restart the world is the fresh world, bit for bit.
 - The number of CPU threads, and whether a recording is made, do not change a bit.
-- From a snapshot taken in the middle of the input, another process goes on with the same bits,
-  twice, through the restart and beyond. Two processes write the same bytes into that snapshot.
-- Heavy mode finds nothing.
+- From a snapshot taken at some tick, another process goes on with the same bits, twice. Two
+  processes write the same bytes into that snapshot.
+- A restart out of another life, heavy mode, and drawing a picture of every tick change nothing.
+- With every particle in another slot from the load on, each particle and the world are the same.
 - A recording verifies in another process with status 0; with one flipped bit, or one changed event,
   it ends with status 3.
 """
@@ -20,8 +21,11 @@ import sys
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
-from play_scenes import QUIET, RESTART, TICKS
+from play_scenes import QUIET, TICKS, restart_tick
+from simulations import fill, scene
+from slotless import slotless_digest
 
 from app.recording import Replay
 from app.scene import list_scenes
@@ -143,7 +147,7 @@ def recordings(tmp_path_factory, everything) -> tuple[Path, Path]:
     folders = tmp_path_factory.mktemp("forwards"), tmp_path_factory.mktemp("backwards")
     processes = [
         subprocess.Popen(
-            [sys.executable, HERE / "play_scenes.py", "record", "cpu", folder, *order],
+            [sys.executable, HERE / "play_scenes.py", "record", "cpu", str(TICKS), folder, *order],
             stderr=subprocess.PIPE,
             text=True,
             env=ENVIRONMENT,
@@ -174,24 +178,56 @@ def test_two_processes_make_the_same_bits(name, recordings):
 @pytest.mark.parametrize("name", SCENES)
 def test_world_after_a_restart_is_the_fresh_world(name, recordings):
     replay = Replay.read(recordings[0] / f"{name}.mbr")
-    for step in range(RESTART):
-        if RESTART + step < TICKS:
-            a, b = replay.expected_fields(step), replay.expected_fields(RESTART + step)
+    restart = restart_tick(TICKS)
+    for step in range(restart):
+        if restart + step < TICKS:
+            a, b = replay.expected_fields(step), replay.expected_fields(restart + step)
             assert [field for field in a if a[field] != b[field]] == [], f"tick {step}"
 
 
+# What is held by every scene here, and what by some; test_matrix.py takes all and every condition.
+SOME = ("everything", "fountain")
+OF_SOME = ("restarted", "heavy", "scrambled", "rendered")
+COMPARED = [(name, "resumed") for name in SCENES]
+COMPARED += [(name, condition) for name in SOME for condition in OF_SOME]
+
+
 @pytest.fixture(scope="module")
-def resumed(recordings) -> dict[str, dict]:
-    """What a process of its own says of the snapshots: name -> how its runs differ."""
-    files = sorted(recordings[0].glob("*.mbs"))
-    out = python(HERE / "play_scenes.py", "resume", "cpu", *files)
-    entries = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
-    return {entry["name"]: entry for entry in entries}
+def compared(recordings) -> dict[tuple[str, str], str | None]:
+    """How runs in another process differ from the recordings, by scene and condition."""
+    everything, some = (
+        [recordings[0] / f"{name}.mbr" for name in names] for names in (SCENES, SOME)
+    )
+    groups = ("resumed", *everything, "--", ",".join(OF_SOME), *some)
+    out = python(HERE / "play_scenes.py", "compare", "cpu", 0, *groups)
+    said = [json.loads(line) for line in out.splitlines()]
+    assert all(entry["ticks"] == TICKS for entry in said)
+    return {(entry["name"], entry["condition"]): entry["difference"] for entry in said}
 
 
-@pytest.mark.parametrize("name", SCENES)
-def test_another_process_goes_on_from_a_snapshot_with_the_same_bits(name, resumed):
-    assert resumed[name] == {"name": name, "runs": [None, None], "heavy": None}
+@pytest.mark.parametrize(("name", "condition"), COMPARED)
+def test_the_bits_are_those_of_the_recording(name, condition, compared):
+    assert compared[name, condition] is None
+
+
+def test_comparisons_without_slots_have_teeth(world):
+    sim = world(scene(fill((4, 4), (12, 12), "water"), fill((20, 4), (28, 12), "sand")))
+    sim.step(2)
+    arrays = sim.snapshot().arrays
+    whole = slotless_digest(arrays)
+    order = np.random.default_rng(1).permutation(len(arrays["x"]))
+    moved = {
+        name: values[order] if len(values) == len(order) else values
+        for name, values in arrays.items()
+    }
+    assert slotless_digest(moved) == whole
+    for name in ("x", "plastic", "material", "floats", "emitter_debt"):
+        values = arrays[name].copy()
+        values.view(np.uint32).reshape(-1)[3] ^= 1
+        assert slotless_digest(arrays | {name: values}) != whole, name
+    swapped = arrays["displacement"].copy()
+    swapped[[3, 300]] = swapped[[300, 3]]  # of water and sand
+    assert slotless_digest(arrays | {"displacement": swapped}) != whole
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -276,7 +312,7 @@ def test_other_devices_repeat_themselves_and_are_equivalent_to_the_cpu(
 ):
     if not starts(arch):
         pytest.skip(f"{arch} does not start here")
-    python(HERE / "play_scenes.py", "record", arch, tmp_path, everything)
+    python(HERE / "play_scenes.py", "record", arch, TICKS, tmp_path, everything)
     here = tmp_path / "here.mbr"
     (tmp_path / "everything.mbr").rename(here)
     found = verified(arch, here, recordings[0] / "everything.mbr")
