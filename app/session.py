@@ -291,6 +291,15 @@ class Session:
         if self.timeline is not None:
             self.timeline.begin(history)
 
+    @property
+    def waiting(self) -> bool:
+        """Whether input waits for the next tick."""
+        return bool(self._pending)
+
+    def drop_waiting(self) -> None:
+        """Take back the input that waits."""
+        self._pending.clear()
+
     # -- time travel ---------------------------------------------------------------------------
 
     @property
@@ -336,7 +345,7 @@ class Session:
             if reached:
                 self.goal = None
                 if not self.replaying:
-                    self._go_on_from(timeline.history(), ())
+                    self._go_on_from(timeline.history(), self._pending)
             if self._clock() - start >= budget_seconds:
                 break
 

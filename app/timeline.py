@@ -40,6 +40,9 @@ class Timeline:
             all is equal.
         desync: what is known of that moment.
         nbytes: memory of the snapshots [bytes].
+        compared: whether the present state was there before, and was held against what it was.
+        edits: the moments before which nothing of a stroke, or of a change of one value, had
+            happened yet: what undo goes back to, in order.
     """
 
     def __init__(self, simulation: Simulation, *, budget: int = BUDGET, spacing: int = SPACING):
@@ -58,11 +61,14 @@ class Timeline:
         self.diverged: int | None = None
         self.desync: Desync | None = None
         self.nbytes = 0
+        self.compared = False
+        self.edits: list[int] = []
         self._before = history
         self._snapshots: dict[int, Snapshot] = {}
         self._digests = array("Q")
         self._field_digests = array("I")  # one a field and moment, moment after moment
         self._events: dict[int, tuple[Event, ...]] = {}  # by the moment before their tick
+        self._last_edits: dict[tuple[str, ...], int] = {}  # what was edited -> when last
         self._keep_digests()
         self._keep_snapshot()
 
@@ -121,7 +127,9 @@ class Timeline:
         self._forget_future()
         if events := tuple(events):
             self._events[self.position] = events
+            self._note_edit(self.position)
         self.position += 1
+        self.compared = False
         self._keep_digests()
         if self.position % self.spacing == 0:
             self._keep_snapshot()
@@ -147,6 +155,9 @@ class Timeline:
         del self._field_digests[(self.position + 1) * len(self._fields) :]
         for moment in [moment for moment in self._events if moment >= self.position]:
             del self._events[moment]
+        self.edits, self._last_edits = [], {}
+        for moment in sorted(self._events):
+            self._note_edit(moment)
         for moment in [moment for moment in self._snapshots if moment > self.position]:
             self._drop_snapshot(moment)
         if self.diverged is not None and self.diverged > self.position:
@@ -209,6 +220,7 @@ class Timeline:
         return known[bisect_right(known, moment - 1) - 1]
 
     def _compare(self) -> None:
+        self.compared = True
         if self.diverged is not None:
             return
         expected = self.digest(self.position)
@@ -218,22 +230,13 @@ class Timeline:
 
     # -- edits -------------------------------------------------------------------------------------
 
-    @property
-    def edits(self) -> list[int]:
-        """The moments before which nothing of a stroke, or of a change of one value, had happened
-        yet: what undo goes back to, in order.
-
-        A stroke acts in every tick while the button is down, so events of one kind in neighbouring
-        ticks are one edit; a value that is dragged may rest for a while in between.
-        """
-        moments: list[int] = []
-        lasts: dict[tuple[str, ...], int] = {}  # what was edited -> the last moment at which it was
-        for moment in sorted(self._events):
-            what = {_edited(event) for event in self._events[moment]}
-            if not any(self._goes_on(key, lasts.get(key), moment) for key in what):
-                moments.append(moment)
-            lasts.update(dict.fromkeys(what, moment))
-        return moments
+    def _note_edit(self, moment: int) -> None:
+        """A stroke acts in every tick while the button is down, so events of one kind in
+        neighbouring ticks are one edit; a value that is dragged may rest for a while in between."""
+        what = {_edited(event) for event in self._events[moment]}
+        if not any(self._goes_on(key, self._last_edits.get(key), moment) for key in what):
+            self.edits.append(moment)
+        self._last_edits.update(dict.fromkeys(what, moment))
 
     def _goes_on(self, what: tuple[str, ...], last: int | None, moment: int) -> bool:
         if last is None or what[0] == Restart.kind:
