@@ -442,8 +442,10 @@ class Session:
             return
         lost = sum(moment >= timeline.position for moment in timeline.edits)
         if lost:
-            edits = "one edit" if lost == 1 else f"{lost} edits"
-            self.notice = f"Another future begins: {edits} from the one before forgotten"
+            edits = (
+                "one edit of the old one is" if lost == 1 else f"{lost} edits of the old one are"
+            )
+            self.notice = f"Another future begins here: {edits} forgotten"
 
     def _apply(self, step: int, event: Event) -> bool:
         """Queue an event. One that the scene has no use for is dropped, with a notice."""

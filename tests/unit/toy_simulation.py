@@ -123,6 +123,15 @@ class ToySimulation:
             self.steps += 1
             self.stepped.append(n)
 
+    def step_in_stages(self, on_stage) -> None:
+        """Two stages: the events, and all else."""
+        on_stage("events")
+        self.step()
+        on_stage("end of the tick")
+
+    def stage_arrays(self) -> dict:
+        return self.snapshot().arrays
+
     def _take(self, event: Event) -> None:
         match event:
             case SetGravity():
@@ -177,6 +186,7 @@ class ToySimulation:
         return SimpleNamespace(
             tick=self.tick,
             substeps=2,
+            required_substeps=2,
             rounds=5,
             live=live,
             capacity=100,

@@ -105,6 +105,10 @@ def _track(bench: Workbench, width: float) -> None:
     if active:
         bench.scrub(pointed)
     if hovered and not active:
+        # Above the strip: below it lies the status line.
+        imgui.set_next_window_pos(
+            (imgui.get_io().mouse_pos.x, low.y - style.em(0.3)), 0, (0.5, 1.0)
+        )
         imgui.set_tooltip(f"tick {grouped(pointed)}")
     if hovered or active:
         imgui.set_mouse_cursor(imgui.MouseCursor_.resize_ew)
