@@ -2,8 +2,8 @@
 
 Exit statuses: 0 done; 1 the doctor found something to mend, or a gate of `validate` does not hold;
 2 the user's to mend (one sentence on stderr says what); 3 other bits where they must be the same
-(`replay --verify`, `simulate --heavy`), 4 as `replay --verify` says (docs/recording.md); 130 ended
-with Ctrl-C.
+(`replay --verify` and `--bisect`, `simulate --heavy`), 4 as `replay` says
+(docs/recording.md); 130 ended with Ctrl-C.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from app.errors import (
 )
 
 if TYPE_CHECKING:
+    from app.desync import Desync
     from app.session import Session
     from app.simulation import Simulation
     from app.snapshot import Snapshot
@@ -374,6 +375,8 @@ def _progress(name: str, total: int) -> Iterator[Any]:
 def _replay(options: argparse.Namespace) -> int:
     from app.recording import Replay, verify
 
+    if options.bisect:
+        return _bisect(options)
     if options.verify:
         replay = Replay.read(options.file, to=options.to)
         if replay.notice:
@@ -383,6 +386,7 @@ def _replay(options: argparse.Namespace) -> int:
         with _progress(options.file.name, replay.last_step + 1) as report:
             result = verify(replay, arch=options.arch, progress=lambda done, _: report(done))
         print(result.text)
+        _keep(result.desync, options.file)
         return result.code
     if not _has_display():
         raise RenderError(
@@ -394,6 +398,31 @@ def _replay(options: argparse.Namespace) -> int:
     from app.ui.window import run_window
 
     return run_window(None, arch=options.arch or "auto", record=None, replay=replay, seed=None)
+
+
+def _bisect(options: argparse.Namespace) -> int:
+    from app.bisection import bisect
+    from app.recording import Replay
+
+    replay = Replay.read(options.file, to=options.to)
+    if replay.notice:
+        _complain(replay.notice)
+    _start_device(options, options.arch or replay.header.arch)
+    with _progress(options.file.name, replay.last_step + 1) as report:
+        result = bisect(replay, arch=options.arch, progress=lambda done, _: report(done))
+    print(result.text)
+    _keep(result.desync, options.file)
+    return result.code
+
+
+def _keep(desync: Desync | None, recording: Path) -> None:
+    """Write what is known of a divergence beside the recording."""
+    if desync is None:
+        return
+    try:
+        print(f"states and log: {desync.save(recording.parent)}")
+    except MatterboxError as error:
+        _complain(f"the states that differ were not kept: {error}")
 
 
 # -- scenes ----------------------------------------------------------------------------------------
@@ -616,12 +645,20 @@ def _parser() -> argparse.ArgumentParser:
         "replay",
         _replay,
         "show a recording, or verify it",
-        epilog="With --verify the exit status is 0 when every digest matches, 3 when one differs, "
-        "4 when the device or the code is another, so that aggregates are compared instead.",
+        epilog="With --verify or --bisect the exit status is 0 when every digest matches, 3 when "
+        "one differs, 4 when the device or the code is another, so that bits may differ. What is "
+        "known of the first tick that differs goes into a folder desync beside the recording.",
     )
     replay.add_argument("file", type=Path, metavar="F.mbr", help="the recording")
-    replay.add_argument(
+    how = replay.add_mutually_exclusive_group()
+    how.add_argument(
         "--verify", action="store_true", help="without a window: compare every tick's digest"
+    )
+    how.add_argument(
+        "--bisect",
+        action="store_true",
+        help="without a window: run each tick twice, stage by stage, up to the first that differs, "
+        "and name stage, field, slot and values",
     )
     replay.add_argument("--arch", choices=ARCHS, help="the recording's own unless given")
     replay.add_argument(

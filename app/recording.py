@@ -28,6 +28,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from app import fingerprint
 from app.archive import Limits, dump_json, opened, parse_json, plain, readable, reason, replacing
+from app.desync import Desync, examine
 from app.errors import DeviceError, MatterboxError, RecordingError, SceneError
 from app.events import Event, EventError, from_json
 from app.fingerprint import combined_digest
@@ -53,6 +54,7 @@ MAX_RATIO = 200  # unpacked / packed, of a member larger than BOMB_SIZE: digests
 BOMB_SIZE = 16 << 20
 
 SYNC_SECONDS = 0.5  # how often the journal is forced to the disk
+KEPT_STEPS = 64  # `verify` keeps a snapshot every so many steps, for the case that one diverges
 AGGREGATE_STEPS = 60  # aggregates are written every so many steps, and at the end
 
 _HEADER, _SCENE = "header.json", "scene.toml"
@@ -827,6 +829,8 @@ class VerifyResult:
         divergence: the first step and field that differed, or None.
         differences: what differs of device and code, one phrase each.
         deviations: for code 4, aggregates out of tolerance, one phrase each.
+        desync: for code 3, what is known of the tick that diverged; None where an event did not
+            fit.
     """
 
     code: int
@@ -835,6 +839,7 @@ class VerifyResult:
     divergence: Divergence | None
     differences: tuple[str, ...]
     deviations: tuple[str, ...]
+    desync: Desync | None = None
 
 
 def verify(
@@ -857,6 +862,7 @@ def verify(
     here = describe(simulation, start_step=replay.start_step)
     differences = tuple(replay.header.differences(here))
     found: dict[int, dict[str, Any]] = {}
+    kept = (0, simulation.snapshot())  # a moment that was as recorded, to run again from
     compared = 0
     for step in range(replay.last_step + 1):
         try:
@@ -873,6 +879,8 @@ def verify(
             progress(step + 1, replay.last_step + 1)
         if not equal and not differences:
             break
+        if (step + 1) % KEPT_STEPS == 0 and not differences:
+            kept = (step + 1, simulation.snapshot())
         if differences and step in replay.aggregates:
             found[step] = aggregates_of(simulation)
     if differences:
@@ -885,7 +893,16 @@ def verify(
         f"diverged at step {divergence.step}: field {plain(divergence.field)} differs "
         f"({compared - 1} ticks before it were equal), on the device and the code of the recording"
     )
-    return VerifyResult(3, text, compared, divergence, (), ())
+    step = divergence.step
+    desync = examine(
+        simulation,
+        step + 1,
+        replay.expected_fields(step),
+        replay.expected(step),
+        kept,
+        replay.events_at,
+    )
+    return VerifyResult(3, text, compared, divergence, (), (), desync)
 
 
 def start_replay(

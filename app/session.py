@@ -21,6 +21,7 @@ from app.events import Event, EventError, Restart
 from app.recording import Recorder, Replay, describe
 
 if TYPE_CHECKING:
+    from app.desync import Desync
     from app.simulation import Simulation
     from app.snapshot import Snapshot
     from app.timeline import Timeline
@@ -47,6 +48,8 @@ class Session:
         held: asked once before every tick for events that last as long as a button is down;
             not asked while replaying.
         notice: the last sentence worth showing to the user (a recording that failed), or None.
+        goal: the moment of the timeline that `advance` is on the way to, or None.
+        desync_folder: where folders of states that diverged go; beside the recording of a replay.
     """
 
     def __init__(
@@ -70,6 +73,8 @@ class Session:
         self.paused = False
         self.held: Callable[[], Iterable[Event]] | None = None
         self.notice: str | None = None
+        self.goal: int | None = None
+        self.desync_folder = Path() if replay is None else replay.path.parent
         self._recorder = recorder
         self._clock = clock
         self._pending: list[Event] = []
@@ -86,14 +91,17 @@ class Session:
         self._history_size = 0
         if simulation.steps != 0 or simulation.resumed:
             self._history = None
+        self._reported: Desync | None = None
+        self._differences: list[str] = []  # of device and code, between recording and here
         self._saved: tuple[str, list[tuple[int, tuple[Event, ...]]] | None] | None = None
         # Of the sources as they are now, not as they may have been edited when R is pressed.
         fingerprint.code_hash()
         if replay is not None:
-            differences = replay.header.differences(describe(simulation))
-            if differences:
+            self._differences = replay.header.differences(describe(simulation))
+            if self._differences:
                 self.notice = (
-                    f"recorded elsewhere, so other bits are no fault: {'; '.join(differences)}"
+                    "recorded elsewhere, so other bits are no fault: "
+                    f"{'; '.join(self._differences)}"
                 )
 
     # -- input ---------------------------------------------------------------------------------
@@ -124,11 +132,12 @@ class Session:
         is run at once, so that the fresh world is seen.
         """
         if self.replaying:
-            self.simulation.apply(Restart())
-            self._world_start = self.simulation.steps
-            self.replay.rewind()
             if self.timeline is not None:
-                self.timeline.begin()
+                self.seek(0)
+            else:
+                self.simulation.apply(Restart())
+                self._world_start = self.simulation.steps
+            self.replay.rewind()
         else:
             self._pending.append(Restart())
         if self.paused:
@@ -147,7 +156,9 @@ class Session:
             wall_seconds = 0.0
         start = self._clock()
         ran = 0
-        if not self.paused:
+        if self.goal is not None:
+            self._travel(budget_seconds)
+        elif not self.paused:
             limit = math.ceil(MAX_BEHIND * max(1.0, self._speed))
             self._due = min(self._due + wall_seconds * self._speed * self._tick_rate, limit)
             while self._due >= 1.0 or self._hurrying:
@@ -163,6 +174,7 @@ class Session:
 
     def step_once(self) -> bool:
         """Run exactly one tick, paused or not. False when a replay has no further tick."""
+        self._arrive()
         return self._tick()
 
     @property
@@ -212,6 +224,7 @@ class Session:
         is already running, while replaying, and in a world that goes on from a snapshot of unknown
         past.
         """
+        self._arrive()
         if self._recorder is not None:
             raise RecordingError(f"already recording into {self._recorder.path}")
         if self.replaying:
@@ -250,6 +263,7 @@ class Session:
 
     def snapshot(self) -> Snapshot:
         """The world between two ticks, with the input that waits for the next one."""
+        self._arrive()
         taken = self.simulation.snapshot()
         snapshot = replace(taken, pending=(*taken.pending, *self._pending))
         history = None if self._history is None else list(self._history)
@@ -267,6 +281,7 @@ class Session:
         """
         if self.replaying:
             raise SnapshotError("a replay goes its own way; open its scene to load a snapshot")
+        self.goal = None
         self._cut_recording()
         # What waits goes through this session, which tells a recorder of it.
         self.simulation.restore(replace(snapshot, pending=()))
@@ -276,21 +291,85 @@ class Session:
         if self.timeline is not None:
             self.timeline.begin(history)
 
+    @property
+    def waiting(self) -> bool:
+        """Whether input waits for the next tick."""
+        return bool(self._pending)
+
+    def drop_waiting(self) -> None:
+        """Take back the input that waits."""
+        self._pending.clear()
+
+    # -- time travel ---------------------------------------------------------------------------
+
+    @property
+    def horizon(self) -> int:
+        """The last moment that `seek` reaches: of a replay its end, also before it was shown."""
+        known = self.timeline.length
+        return known if self.replay is None else max(known, self.replay.last_step + 1)
+
     def seek(self, moment: int) -> bool:
         """Go to a moment of the timeline; whether it is, bit for bit, the state that was.
 
         Input that waits is dropped and a running recording ends, as in `restore`. Playing on from
-        there begins another future. Raises ValueError for a moment that is not known.
+        there begins another future; only a replay has one. Raises ValueError for a moment that is
+        not known.
         """
+        self.head_for(moment)
+        self._arrive()
+        return self.timeline.is_equal(moment)
+
+    def head_for(self, moment: int) -> None:
+        """Begin a `seek` that `advance` goes on with, within its budget, until `goal` is None."""
         if self.timeline is None:
             raise ValueError("this session keeps no timeline")
+        if not 0 <= moment <= self.horizon:
+            raise ValueError(f"moment {moment} is not one of 0 to {self.horizon}")
         if moment != self.timeline.position:
             self._cut_recording()
-        same = self.timeline.seek(moment)
-        self._go_on_from(self.timeline.history(), ())
-        if self.replaying:  # steps of a recording count on through its restarts
-            self._world_start = self.simulation.steps - moment
-        return same
+        self._pending.clear()
+        self._due = 0.0
+        self.goal = moment
+
+    def _arrive(self) -> None:
+        self._travel(math.inf)
+
+    def _travel(self, budget_seconds: float) -> None:
+        """Come nearer to the goal, by one step at least."""
+        start = self._clock()
+        timeline = self.timeline
+        while self.goal is not None:
+            reached = self._approach(min(self.goal, timeline.length))
+            if reached and self.goal > timeline.position:  # a replay, where it was not yet shown
+                reached = not self._tick() or self.goal == timeline.position
+            if reached:
+                self.goal = None
+                if not self.replaying:
+                    self._go_on_from(timeline.history(), self._pending)
+            if self._clock() - start >= budget_seconds:
+                break
+
+    def _approach(self, moment: int) -> bool:
+        """One step of the timeline's; what is known of its first divergence is kept, once."""
+        timeline = self.timeline
+        reached = timeline.approach(moment)
+        # Steps of a recording count on through its restarts.
+        age = timeline.position if self.replaying else self.simulation.tick
+        self._world_start = self.simulation.steps - age
+        desync = timeline.desync
+        if desync is not None and desync is not self._reported:
+            self._reported = desync
+            self._save(desync, "seen again, has other bits than it had")
+        return reached
+
+    def _save(self, desync: Desync, what: str) -> None:
+        notice = f"tick {desync.tick}, {what}: field {desync.field}"
+        try:
+            self.notice = f"{notice}; both states and a log: {desync.save(self.desync_folder)}"
+            if len(desync.states) < 3:
+                self.notice = self.notice.replace("both states", "its state")
+        except MatterboxError as error:
+            self.notice = f"{notice}; nothing was kept: {error}"
 
     def _cut_recording(self) -> None:
         """End a running recording where the world is about to leave what it holds."""
@@ -319,6 +398,12 @@ class Session:
         start = self._clock()
         simulation = self.simulation
         step = self.step
+        timeline = self.timeline
+        if self.replaying and timeline is not None and timeline.position < timeline.length:
+            self._approach(timeline.position + 1)  # it was shown already, and is kept
+            self._check(step)
+            return True
+        self._tell_of_branch()
         if self.replay is not None:
             events = self.replay.events_at(step)
         else:
@@ -331,16 +416,36 @@ class Session:
             self._remember(step, events)
         simulation.step()
         self._record(lambda recorder: recorder.after(recorded_step))
-        if self.replay is not None:
-            self.replay.check(step, simulation)
-        if self.timeline is not None:
-            self.timeline.note(events)
+        if timeline is not None:
+            timeline.note(events)
+        self._check(step)
         elapsed = 1000.0 * (self._clock() - start)
         # The first tick compiles kernels: the second one's time replaces it.
         weight = _SMOOTHING if self._measured >= 2 else 1.0
         self._ms_per_tick += weight * (elapsed - self._ms_per_tick)
         self._measured += 1
         return True
+
+    def _check(self, step: int) -> None:
+        """Compare a tick of a replay with its recording; what differs first is kept."""
+        replay = self.replay
+        if replay is None or replay.divergence is not None:
+            return
+        if not replay.check(step, self.simulation) and self.timeline and not self._differences:
+            desync = self.timeline.examine(replay.expected_fields(step), replay.expected(step))
+            self._save(desync, "has other bits than were recorded")
+
+    def _tell_of_branch(self) -> None:
+        """Playing on from the past: say so where something that was done is forgotten by it."""
+        timeline = self.timeline
+        if timeline is None or timeline.position == timeline.length:
+            return
+        lost = sum(moment >= timeline.position for moment in timeline.edits)
+        if lost:
+            edits = (
+                "one edit of the old one is" if lost == 1 else f"{lost} edits of the old one are"
+            )
+            self.notice = f"Another future begins here: {edits} forgotten"
 
     def _apply(self, step: int, event: Event) -> bool:
         """Queue an event. One that the scene has no use for is dropped, with a notice."""

@@ -219,11 +219,35 @@ class Simulation:
                     f"before it: {difference}"
                 )
 
-    def _tick(self) -> None:
+    def step_in_stages(self, on_stage: Callable[[str], None]) -> None:
+        """Run one tick and call `on_stage(name)` after each of its stages: the events and the
+        emitters, then in each substep binning, mass scatter, every round and integration, then the
+        release of slots. `stage_arrays` may be read there; nothing may be changed."""
+        self._tick(on_stage)
+        on_stage("end of the tick")
+        self.steps += 1
+
+    def stage_arrays(self) -> dict[str, np.ndarray]:
+        """The state as `snapshot` has it, and the sums that the grid keeps from stage to stage
+        ("grid.mass" and others; int32, fixed point). For `step_in_stages`."""
+        from app.sim.grid import NODES_PER_TILE, tiles_for
+
+        across, up = tiles_for(self.scene.domain.cells)
+        grid, arrays = self._solver.grid, self._solver.save()
+        for name in ("mass", "mass_moment", "volume", "liquid_volume", "liquid_excess"):
+            sums = getattr(grid, name).to_numpy()
+            if len(sums) >= grid.nodes:  # of each group, without the room beside the scene
+                by_group = sums.reshape(-1, grid.nodes, *sums.shape[1:])
+                sums = np.concatenate(by_group[:, : across * up * NODES_PER_TILE])
+            arrays[f"grid.{name}"] = sums
+        return arrays
+
+    def _tick(self, on_stage: Callable[[str], None] = lambda stage: None) -> None:
         pending, self._pending = self._pending, []
         for event in pending:
             _APPLY[type(event)](self, event)
-        self._solver.tick()
+        on_stage("events")
+        self._solver.tick(on_stage)
 
     def _tick_twice(self) -> str | None:
         """One tick, run twice from one state; the first difference of the two states after it."""

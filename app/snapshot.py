@@ -19,6 +19,7 @@ import numpy as np
 from app import fingerprint
 from app import scene as scenes
 from app.archive import Limits, dump_json, opened, parse_json, plain, readable, reason, replacing
+from app.difference import field_difference
 from app.errors import SceneError, SnapshotError
 from app.events import Event, EventError, SetDamping, SetGravity, SetMaterial, from_json
 from app.scene import MATERIAL_FIELDS, Environment, Material, Scene
@@ -79,8 +80,12 @@ class Snapshot:
         """The first field, entry and values (floats in hex) that differ in `other`, or None."""
         for name, mine in self.arrays.items():
             theirs = other.arrays[name]
-            if mine.tobytes() != theirs.tobytes():
-                return f"field {name}, {_first_difference(mine, theirs)}"
+            if mine.shape != theirs.shape:
+                return f"field {name}, {len(mine)} entries against {len(theirs)}"
+            found = field_difference(name, mine, theirs, listed=1)
+            if found is not None:
+                (entry,) = found.entries
+                return f"field {name}, entry {entry.place}: {entry.first} against {entry.second}"
         for name in ("environment", "materials", "pending", "seed"):
             if getattr(self, name) != getattr(other, name):
                 return f"field {name}"
@@ -279,19 +284,6 @@ def _array_header(dtype: Any, shape: tuple[int, ...]) -> bytes:
     size = -(-(len(text) + 11) // 64) * 64
     prefix = b"\x93NUMPY\x01\x00" + (size - 10).to_bytes(2, "little")
     return prefix + text.encode().ljust(size - 11) + b"\n"
-
-
-def _first_difference(mine: np.ndarray, theirs: np.ndarray) -> str:
-    if mine.shape != theirs.shape:
-        return f"{len(mine)} entries against {len(theirs)}"
-    size = mine.itemsize
-    bits = [np.frombuffer(array.tobytes(), f"u{size}") for array in (mine, theirs)]
-    place = int(np.flatnonzero(bits[0] != bits[1])[0])
-    entry, *component = (int(k) for k in np.unravel_index(place, mine.shape))
-    one, other = (array.flat[place].item() for array in (mine, theirs))
-    if isinstance(one, float):
-        one, other = one.hex(), other.hex()
-    return f"entry {entry}{component or ''}: {one} against {other}"
 
 
 # -- the header ------------------------------------------------------------------------------------

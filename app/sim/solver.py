@@ -341,23 +341,30 @@ class Solver:
 
     # -- time --------------------------------------------------------------------------------------
 
-    def tick(self):
-        """Run one tick of the scene."""
+    def tick(self, on_stage=lambda stage: None):
+        """Run one tick of the scene; `on_stage(name)` is called after each stage of it."""
         self._run_emitters()
+        on_stage("emission")
         self.time_step.begin_tick()
         self.substep.set_environment()
         for substep in range(self._launches()):
             self.substep.prepare(substep)
             self.substep.bin_particles()
+            on_stage("binning")
             self.substep.push_and_scatter_mass()
+            on_stage("mass scatter")
             *others, last = self.acceleration.omegas
             for omega in others:
                 self.substep.solve_round(omega, last=0)
+                on_stage("round")
             self.substep.solve_round(last, last=1)
+            on_stage("round")
             if substep == 0:
                 self.balance.weigh()
             self.substep.integrate()
+            on_stage("integration")
         self.population.release()
+        on_stage("release")
         self.substep.hand[None] = HAND_NONE
         self.time_step.count_live()
         self.time_step.choose(0)

@@ -38,6 +38,11 @@ class Gesture:
 BINDINGS: tuple[Binding, ...] = (
     Binding("pause", ("Space",), "pause, go on", "Time"),
     Binding("step", (".", "F"), "one tick", "Time", repeat=True),
+    Binding("back", (",",), "one tick back", "Time", repeat=True),
+    Binding("undo", ("Ctrl+Z",), "undo, redo a stroke or an edit", "Time", repeat=True),
+    Binding(
+        "redo", ("Ctrl+Shift+Z", "Ctrl+Y"), "undo, redo a stroke or an edit", "Time", repeat=True
+    ),
     Binding("restart", ("Ctrl+R",), "restart the scene", "Time"),
     Binding("save", ("F5",), "save, load the moment", "Time"),
     Binding("load", ("F9",), "save, load the moment", "Time"),
@@ -68,6 +73,7 @@ BINDINGS: tuple[Binding, ...] = (
 )
 
 GESTURES: tuple[Gesture, ...] = (
+    Gesture("Drag the timeline", "go to any moment of the past", "Time"),
     Gesture("Left drag", "use the tool", "Tools"),
     Gesture("Right drag", "erase, with any tool", "Tools"),
     Gesture("Shift", "push becomes pull", "Tools"),
@@ -79,6 +85,7 @@ GESTURES: tuple[Gesture, ...] = (
 # Signs and short names of keys -> their names in pyglet.window.key.
 _SYMBOLS = {
     ".": "PERIOD",
+    ",": "COMMA",
     "-": "MINUS",
     "=": "EQUAL",
     "+": "PLUS",

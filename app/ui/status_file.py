@@ -1,11 +1,12 @@
 """The window's state for other programs: one JSON object in a file, always whole.
 
-Keys: scene, scene_path, tick, time, steps, paused, speed, tool, material, brush_radius, live, free,
-capacity, substeps, counters, gravity, damping, frames_per_second, ms_per_tick, simulation_speed,
-recording (path or null), replaying, finished (a replay), diverged (tick or null), trouble (title
-or null), notices, window (width, height), pixel_ratio, domain (left, top, right, bottom of the
-scene on the window, y down), places (named widgets of the panels, likewise), panels_shown,
-help_shown, scenes_shown.
+Keys: scene, scene_path, tick, time, steps, timeline (position, goal or null, length, horizon,
+spacing, nbytes, digest, compared, equal, diverged or null, edits), paused, speed, tool, material,
+brush_radius, live, free, capacity, substeps, counters, gravity, damping, frames_per_second,
+ms_per_tick, simulation_speed, recording (path or null), replaying, finished (a replay), diverged
+(tick or null), trouble (title or null), notices, window (width, height), pixel_ratio, domain (left,
+top, right, bottom of the scene on the window, y down), places (named widgets of the panels,
+likewise), panels_shown, help_shown, scenes_shown.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ def snapshot(sandbox: Any) -> dict[str, Any]:
         "tick": status.tick,
         "time": status.time,
         "steps": session.simulation.steps,
+        "timeline": _timeline(session),
         "paused": session.paused,
         "speed": session.speed,
         "tool": bench.tool_name,
@@ -91,4 +93,21 @@ def snapshot(sandbox: Any) -> dict[str, Any]:
         "panels_shown": bench.panels_shown,
         "help_shown": bench.help_shown,
         "scenes_shown": bench.scenes_shown,
+    }
+
+
+def _timeline(session: Any) -> dict[str, Any]:
+    timeline = session.timeline
+    return {
+        "position": timeline.position,
+        "goal": session.goal,
+        "length": timeline.length,
+        "horizon": session.horizon,
+        "spacing": timeline.spacing,
+        "nbytes": timeline.nbytes,
+        "digest": timeline.digest(timeline.position),
+        "compared": timeline.compared,
+        "equal": timeline.is_equal(timeline.position),
+        "diverged": timeline.diverged,
+        "edits": list(timeline.edits),
     }

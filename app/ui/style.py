@@ -12,6 +12,7 @@ FONT_SIZE = 15.0  # [px] at 96 dots per inch
 SIDE_BAR_EMS = 21.5  # about 320 px
 TOOL_BAR_EMS = 2.9
 STATUS_LINE_EMS = 1.85
+TIMELINE_EMS = 2.3
 
 
 def _color(text: str, alpha: float = 1.0) -> imgui.ImVec4:

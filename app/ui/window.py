@@ -164,10 +164,11 @@ class Sandbox:
         """A new simulation and session in place of the present one; `snapshot` to go on from."""
         from app.session import Session
         from app.simulation import Simulation
+        from app.timeline import Timeline
 
         simulation = Simulation.from_scene(scene, arch=self.arch, seed=seed)
         self.arch = simulation.arch  # "auto" is settled once; a second device would start anew
-        session = Session(simulation, replay=replay)
+        session = Session(simulation, replay=replay, timeline=Timeline(simulation))
         if record:
             session.start_recording(self.bench.record_path)
         # The first tick compiles what is not yet in the cache: better now than in the first frame.
@@ -278,7 +279,8 @@ class Sandbox:
         pixels = self.window.get_framebuffer_size()
         shown = self.bench.panels_shown
         self.top = round(style.em(style.TOOL_BAR_EMS)) if shown else 0
-        self.bottom = round(style.em(style.STATUS_LINE_EMS)) if shown else 0
+        self.line = round(style.em(style.STATUS_LINE_EMS)) if shown else 0
+        self.bottom = self.line + (round(style.em(style.TIMELINE_EMS)) if shown else 0)
         side = min(style.em(style.SIDE_BAR_EMS), 0.45 * width)
         self.side = round(side) if shown else 0
         self.size = (float(width), float(height))
@@ -310,7 +312,7 @@ class Sandbox:
         self.renderer.draw(frame)
 
     def _panels(self) -> None:
-        from app.ui.panels import overlay, scene_menu, side_bar, status_line, tool_bar
+        from app.ui.panels import overlay, scene_menu, side_bar, status_line, timeline, tool_bar
         from app.ui.panels.widgets import state
 
         state.places.clear()
@@ -328,7 +330,8 @@ class Sandbox:
                 height - self.top - self.bottom,
                 self.fonts,
             )
-            status_line.draw(bench, height - self.bottom, width, float(self.bottom))
+            timeline.draw(bench, height - self.bottom, width, float(self.bottom - self.line))
+            status_line.draw(bench, height - self.line, width, float(self.line))
         if bench.scenes_shown:
             appearing = self._scene_entries is None
             if appearing:

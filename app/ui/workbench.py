@@ -129,6 +129,7 @@ class Workbench:
         self.substep_history.clear()
         self.status = self.session.simulation.status()
         self._history_steps = self.session.simulation.steps
+        self._shown_moment = self._position
 
     @property
     def scene(self) -> Any:
@@ -229,6 +230,9 @@ class Workbench:
     def after_ticks(self, ticks: int) -> None:
         """Once a frame, after the session advanced: read the state that panels will show."""
         steps = self.session.simulation.steps
+        if self._position is not None and self._position != self._shown_moment + ticks:
+            self._look_anew()
+        self._shown_moment = self._position
         if steps != self._history_steps:
             # Reading waits for the device, so a world at rest is not read again.
             before = self.status.counters.get("nonfinite_removed", 0)
@@ -274,9 +278,75 @@ class Workbench:
     def do_step(self) -> None:
         """One tick; the first press pauses, so that the key alone can walk through time."""
         self.session.paused = True
+        timeline = self.session.timeline
+        if timeline is not None and self.moment < timeline.length and not self.session.waiting:
+            self._go_to(self.moment + 1)  # what is known is looked at, not begun anew
+            return
         if not self.session.step_once() and self.session.replaying:
             self.say("The recording has no further tick.")
         self.after_ticks(1)
+
+    def do_back(self) -> None:
+        """One tick back in the timeline."""
+        if self.session.timeline is None:
+            return
+        if self.moment == 0:
+            self.say("The timeline begins here.")
+        else:
+            self._go_to(self.moment - 1)
+
+    def do_undo(self) -> None:
+        """To the moment before the last stroke or edit; what still waits is dropped first."""
+        if self._without_edits():
+            return
+        if self.session.waiting:
+            self.session.drop_waiting()
+            self._look_anew()
+            return
+        before = [moment for moment in self.session.timeline.edits if moment < self.moment]
+        if before:
+            self._go_to(before[-1])
+        else:
+            self.say("There is nothing to undo.")
+
+    def do_redo(self) -> None:
+        """On to the moment before the next stroke or edit, or to the last one that is known."""
+        if self._without_edits():
+            return
+        timeline = self.session.timeline
+        if self.moment == timeline.length:
+            self.say("There is nothing to redo.")
+            return
+        self._go_to(next((m for m in timeline.edits if m > self.moment), timeline.length))
+
+    def _without_edits(self) -> bool:
+        if self.session.replaying:
+            self.say("A replay cannot be edited, so there is nothing to undo: drag its timeline.")
+        return self.session.replaying or self.session.timeline is None
+
+    def scrub(self, moment: int) -> None:
+        """The timeline is held at a moment; the world goes there, frame by frame if it is far."""
+        if moment != self.moment or self.session.goal is not None:
+            self._go_to(moment)
+
+    @property
+    def moment(self) -> int:
+        """The moment that is shown, or that the world is on the way to."""
+        goal = self.session.goal
+        return self.session.timeline.position if goal is None else goal
+
+    @property
+    def _position(self) -> int | None:
+        timeline = self.session.timeline
+        return None if timeline is None else timeline.position
+
+    def _go_to(self, moment: int) -> None:
+        self.session.paused = True
+        if moment != self.session.goal:
+            self.session.head_for(moment)
+            self.ghosts.clear()
+            self.edits.clear()
+            self.strokes.clear()
 
     def do_restart(self) -> None:
         self.ghosts.clear()

@@ -90,6 +90,7 @@ class FakeSession:
         self.paused = self.recording = False
         self.speed, self.ms_per_tick, self.simulation_speed = 1.0, 4.5, 0.87
         self.replay = None
+        self.timeline = self.goal = None
         self.held = None
         self.notice = None
         self.restarts = 0

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import ClassVar
 
+import numpy as np
+
 from app.errors import MatterboxError
 from app.events import Erase, Event, Grab, Paint, Push, Restart, SetDamping, SetGravity, SetMaterial
 from app.fingerprint import combined_digest
@@ -52,6 +54,20 @@ class ToySnapshot:
     @property
     def tick(self) -> int:
         return self.state["tick"]
+
+    @property
+    def arrays(self) -> dict:
+        return {"position": np.array(self.state["particles"], np.int64)}
+
+    @property
+    def made(self) -> dict:
+        return {"arch": "cpu", "device": "toy processor"}
+
+    def difference(self, other: ToySnapshot) -> str | None:
+        return None if self.state == other.state else "field particles"
+
+    def save(self, path) -> None:
+        path.write_text(repr(self.state))
 
     def digest(self) -> str:
         return f"{hash_of((self.state, self.pending)):016x}"
@@ -107,6 +123,15 @@ class ToySimulation:
             self.steps += 1
             self.stepped.append(n)
 
+    def step_in_stages(self, on_stage) -> None:
+        """Two stages: the events, and all else."""
+        on_stage("events")
+        self.step()
+        on_stage("end of the tick")
+
+    def stage_arrays(self) -> dict:
+        return self.snapshot().arrays
+
     def _take(self, event: Event) -> None:
         match event:
             case SetGravity():
@@ -161,6 +186,7 @@ class ToySimulation:
         return SimpleNamespace(
             tick=self.tick,
             substeps=2,
+            required_substeps=2,
             rounds=5,
             live=live,
             capacity=100,
