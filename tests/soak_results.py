@@ -71,7 +71,7 @@ RUNS = {
     "fuzz": (
         "Files of strangers",
         "Mutated files are read in a process of limited memory; each is taken or refused with one "
-        "line, within 10 s.",
+        "line, within 10 s of processor time.",
     ),
 }
 

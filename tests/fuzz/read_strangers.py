@@ -1,8 +1,8 @@
 """Reads mutated files in a process of limited memory: `python read_strangers.py FORMAT EXAMPLES`.
 
-Each file is taken, or refused with a MatterboxError of one line, within SECONDS and within MEMORY
-beyond what the process had at the start; anything else ends the process with a traceback. Prints a
-JSON object: how many were taken and how many refused.
+Each file is taken, or refused with a MatterboxError of one line, within SECONDS of processor time
+and MEMORY beyond what the process had at the start; anything else ends the process with a
+traceback. Prints a JSON object: how many were taken and refused, and the time of the slowest [s].
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import resource
 import signal
 import sys
 import tempfile
+import time
 import warnings
 import zipfile
 from collections import Counter
@@ -35,6 +36,7 @@ from app.snapshot import Snapshot
 SECONDS = 10
 MEMORY = 512 << 20  # bytes: what a recording may unpack to, the largest limit of any format
 
+KEEP = "surrogateescape"  # bytes that are no text come back as they were
 NUMBERS = (0, 1, 0xFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF)
 # Offsets and widths of the fields of a zip's local headers, its directory, and the directory's end.
 ZIP_FIELDS = {
@@ -172,7 +174,7 @@ def changed_zip(draw, data: bytes) -> bytes:
         name, content = members[at]
         what = draw(st.integers(0, 6))
         if what <= 2 and name.endswith((".json", ".jsonl", ".toml")):
-            content = changed_text(draw, content.decode()).encode(errors="surrogatepass")
+            content = changed_text(draw, content.decode(errors=KEEP)).encode(errors=KEEP)
         elif what <= 3:
             content = changed_bytes(draw, content)
         elif what == 4:
@@ -260,6 +262,7 @@ def main(name: str, examples: int) -> None:
     suffix, make, read, mutations = FORMATS[name]
     good = make()
     counts: Counter[str] = Counter()
+    slowest = [0.0]
     folder = tempfile.TemporaryDirectory()
     path = Path(folder.name, f"a{suffix}")
     path.write_bytes(good)
@@ -270,7 +273,7 @@ def main(name: str, examples: int) -> None:
         counts["too long"] += 1
         raise TooLong
 
-    signal.signal(signal.SIGALRM, too_long)
+    signal.signal(signal.SIGPROF, too_long)
 
     @settings(
         max_examples=examples,
@@ -285,9 +288,10 @@ def main(name: str, examples: int) -> None:
         source = good.decode() if mutate is changed_text else good
         changed = mutate(data.draw, source)
         if isinstance(changed, str):
-            changed = changed.encode(errors="surrogatepass")
+            changed = changed.encode(errors=KEEP)
         path.write_bytes(changed)
-        signal.alarm(SECONDS)
+        start = time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         try:
             read(path)
             counts["taken"] += 1
@@ -297,12 +301,13 @@ def main(name: str, examples: int) -> None:
             for line in map(str, lines):
                 assert line and "\n" not in line and line.isprintable(), repr(line)
         finally:
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            slowest[0] = max(slowest[0], time.process_time() - start)
         assert not counts["too long"]
 
     harmless()
     folder.cleanup()
-    print(json.dumps(counts))
+    print(json.dumps({**counts, "slowest": slowest[0]}))
 
 
 if __name__ == "__main__":
