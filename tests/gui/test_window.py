@@ -373,3 +373,68 @@ def test_a_moment_is_saved_and_loaded_also_by_a_later_window(open_window, scenes
     window.wait(lambda s: s["scene"] == "First", COLD_START)
     assert window.wait(lambda s: s["tick"] >= saved)["live"] == live
     window.quit()
+
+
+def test_time_is_scrubbed_undone_redone_and_branched(open_window, scenes):
+    window = open_window("run", "first.toml", "--arch", "cpu")
+    live = window.status()["live"]
+    window.key("3")
+    window.wait(lambda s: s["tool"] == "paint")
+    window.drag(window.at(1.1, 0.65), window.at(1.3, 0.65))
+    window.wait(lambda s: s["live"] > live + 20)
+    window.paused(True)
+    end = window.fresh()
+    (edit,) = end["timeline"]["edits"]
+    length = end["timeline"]["length"]
+
+    window.key("ctrl+z")
+    back = window.wait(lambda s: s["timeline"]["position"] == edit)
+    assert back["live"] == live and back["timeline"]["compared"] and back["timeline"]["equal"]
+    window.key("ctrl+y")
+    again = window.wait(lambda s: s["timeline"]["position"] == length)
+    assert again["live"] == end["live"]
+    assert again["timeline"]["digest"] == end["timeline"]["digest"]
+    window.key("comma")
+    window.wait(lambda s: s["timeline"]["position"] == length - 1)
+
+    window.drag(window.widget("timeline", 0.3), window.widget("timeline", 0.0))
+    first = window.wait(lambda s: s["timeline"]["position"] == 0)
+    assert first["timeline"]["goal"] is None and first["timeline"]["equal"] and first["paused"]
+    assert first["timeline"]["length"] == length
+    window.paused(False)
+    told = window.wait(lambda s: s["notices"])
+    assert told["notices"] == ["Another future begins here: one edit of the old one is forgotten"]
+    assert told["timeline"]["edits"] == [] and told["live"] == live
+    window.quit()
+
+
+def test_a_replay_that_diverges_is_shown_red_and_kept(open_window, scenes):
+    made = command(
+        "simulate", "first.toml", "--arch", "cpu", "--ticks", 40, "--record", "a.mbr", folder=scenes
+    )
+    assert made.returncode == 0, made.stderr
+    with zipfile.ZipFile(scenes / "a.mbr") as archive:
+        members = {name: archive.read(name).decode() for name in archive.namelist()}
+    lines = members["digests.jsonl"].splitlines()
+    digest = json.loads(lines[20])["digest"]
+    lines[20] = lines[20].replace(digest, digest[::-1])
+    members["digests.jsonl"] = "\n".join(lines) + "\n"
+    with zipfile.ZipFile(scenes / "a.mbr", "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+
+    window = open_window("replay", "a.mbr", "--arch", "cpu")
+    ended = window.wait(lambda s: s["finished"])
+    assert ended["diverged"] == 20
+    assert any("desync" in notice for notice in ended["notices"])
+    left, top, right, bottom = ended["places"]["timeline"]
+    from PIL import ImageGrab
+
+    window.move((left, top - 60))
+    window.fresh()
+    picture = ImageGrab.grab(xdisplay=window.env["DISPLAY"]).crop((left, top, right, bottom))
+    colors = picture.convert("RGB").getcolors(1 << 20)
+    assert sum(n for n, c in colors if c[0] > 200 and c[1] < 140 and c[2] < 140) > 20
+    window.quit()
+    text = (scenes / "desync" / "desync.txt").read_text()
+    assert text.startswith("tick 20\n") and "only digests are known" in text
