@@ -18,6 +18,7 @@ from pathlib import Path
 from app import __version__
 from app.archive import replacing
 from app.fingerprint import code_hash, commit, environment
+from app.scene import list_scenes
 from app.sim import device
 
 KEY = ("run", "arch", "subject", "condition")
@@ -42,6 +43,10 @@ COLUMNS = (
 physics is made of, as in recordings."""
 
 COMMIT = commit()  # before anything is written that would mark the checkout as changed
+
+IN_PROCESS = ("restarted", "resumed", "heavy", "rendered", "scrambled")
+COLD, WARM = "one thread, cold cache", "one thread, warm cache"
+"""Conditions of the matrix: those that play_scenes.py knows, and those of a whole process."""
 
 RUNS = {
     "matrix": (
@@ -143,7 +148,7 @@ def document_of(rows: list[dict[str, str]], source: str) -> str:
         "",
         f"Made by `make soak`. All numbers are those of [{source}]({source}), which also says on",
         f"what they were measured. Run {' to '.join(sorted({dates[0], dates[-1]}))}: {held} of "
-        f"{len(rows)} hold.",
+        f"{len(rows)} runs hold.",
     ]
     for (run, arch), part in groupby(rows, key=lambda row: (row["run"], row["arch"])):
         title, text = RUNS[run]
@@ -163,13 +168,13 @@ def _provenance(rows: list[dict[str, str]]) -> str:
 
 
 def _matrix(rows: list[dict[str, str]]) -> list[str]:
-    conditions = list(dict.fromkeys(row["condition"] for row in rows))
+    conditions = (*IN_PROCESS, COLD, WARM)
     cells = {(row["subject"], row["condition"]): row for row in rows}
     lines = [_provenance(rows), "", _row("scene", "ticks", "digest at the end", *conditions)]
     lines.append("|---" * (3 + len(conditions)) + "|")
-    for scene in dict.fromkeys(row["subject"] for row in rows):
+    for scene in (path.stem for path in list_scenes()):
         own = [cells.get((scene, condition)) for condition in conditions]
-        first = next(row for row in own if row is not None)
+        first = next((row for row in own if row is not None), {"count": "", "digest": ""})
         lines.append(_row(scene, first["count"], f"`{first['digest']}`", *map(_verdict, own)))
     hours = sum(float(row["seconds"]) for row in rows) / 3600.0
     return [*lines, "", f"{len(rows)} runs, {hours:.2f} hours of one process in all."]

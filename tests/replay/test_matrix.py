@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 import pytest
+from soak_results import COLD, IN_PROCESS, WARM
 
 from app.scene import list_scenes
 from app.sim import device
@@ -28,8 +29,6 @@ TICKS = 600
 SOFTWARE_TICKS = 22
 """Under a software driver, which takes seconds a tick: a burst of input, a restart, and again."""
 
-COLD, WARM = "one thread, cold cache", "one thread, warm cache"
-IN_PROCESS = ("restarted", "resumed", "heavy", "rendered", "scrambled")
 CONDITIONS = (*IN_PROCESS, COLD, WARM)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -339,6 +340,34 @@ def test_sigkill_loses_at_most_a_second(tmp_path, older):
     assert float(moment) - float(reached) <= 1.0
     assert int(steps) - replay.ticks <= 1  # in truth nothing that was said is lost
     assert verify(replay).code == 0
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+def test_sigkill_while_recording_a_hundred_times(tmp_path, keep_results):
+    """At a moment by chance, from the first tick on: no tick that was said is lost, and what is
+    recovered verifies."""
+    chance = random.Random(5)
+    start = time.perf_counter()
+    lost = []
+    for number in range(100):
+        path = tmp_path / f"{number}.mbr"
+        with record_forever(path) as process:
+            said = [process.stdout.readline()]
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(chance.random() * 0.6)
+            process.send_signal(signal.SIGKILL)
+            said += process.stdout.readlines()
+        whole = [line.split() for line in said if line.endswith("\n") and len(line.split()) == 2]
+        moments = {int(steps): float(moment) for steps, moment in whole}
+        replay = Replay.read(path)
+        reached = min(replay.ticks, max(moments))
+        lost.append(max(moments.values()) - moments[reached])
+        assert lost[-1] <= 1.0
+        assert verify(replay).code == 0
+    row = {"run": "kills", "arch": "cpu", "subject": "a recording", "condition": "while recording"}
+    row |= {"count": 100, "unit": "kills", "seconds": f"{time.perf_counter() - start:.0f}"}
+    keep_results(row | {"verdict": "holds", "note": f"at most {max(lost):.3f} s lost"})
 
 
 def test_journal_cut_anywhere_is_read_up_to_there(tmp_path):
