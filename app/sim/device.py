@@ -263,14 +263,16 @@ def available() -> list[DeviceInfo]:
 
 _SEAL = "seal.json"
 _LOCK = "ticache.lock"
+_KERNEL_SUFFIXES = (".tic", ".tcb")
 _STALE_LOCK_AGE = 60.0  # seconds; Taichi holds its lock for the time of writing a few files
 
 _temporary_cache: Path | None = None
 
 
 def _files(folder: Path) -> Iterator[Path]:
+    """What Taichi keeps in a folder; anything else there is somebody else's, and left alone."""
     for path in sorted(folder.iterdir()):
-        if path.is_file() and path.name not in (_SEAL, _LOCK) and path.suffix != ".part":
+        if path.is_file() and path.suffix in _KERNEL_SUFFIXES:
             yield path
 
 

@@ -185,7 +185,9 @@ def test_a_replay_that_diverges_is_kept_beside_its_recording_and_plays_on(tmp_pa
     assert (replay.divergence.step, replay.divergence.field) == (70, "position")
     text = (tmp_path / "desync" / LOG).read_text()
     assert text.startswith("tick 70\n") and "2 of 2 runs" in text
-    assert "tick 70, has other bits than were recorded: field position" in session.notice
+    assert (
+        "tick 70 has other bits than were recorded: field position; both states" in session.notice
+    )
 
 
 def test_a_replay_of_other_code_keeps_nothing_and_verify_neither(tmp_path):

@@ -234,6 +234,18 @@ def test_damaged_kernels_are_compiled_again(tmp_path, damage):
     assert _is_sealed(tmp_path)
 
 
+def test_other_files_in_the_folder_are_left_alone(tmp_path):
+    """Caught: a cache folder that held recordings, too, was emptied of them."""
+    names = ["session.mbr", "notes", "seal.json.part", "metadata.txt"]
+    for name in names:
+        (tmp_path / name).write_text(name)
+    (tmp_path / "unsealed.tic").write_text("no kernel")
+    device._mend(tmp_path)
+    device._seal(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*names, "seal.json"])
+    assert all((tmp_path / name).read_text() == name for name in names)
+
+
 def test_the_lock_of_a_killed_process_is_removed_but_not_that_of_a_running_one(tmp_path):
     lock = tmp_path / "ticache.lock"
     lock.touch()
