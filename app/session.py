@@ -359,15 +359,15 @@ class Session:
         desync = timeline.desync
         if desync is not None and desync is not self._reported:
             self._reported = desync
-            self._save(desync, "seen again, has other bits than it had")
+            self._save(desync, ", seen again, has other bits than it had")
         return reached
 
     def _save(self, desync: Desync, what: str) -> None:
-        notice = f"tick {desync.tick}, {what}: field {desync.field}"
+        """Write what is known of a tick that diverged, and say so; a failure stops nothing."""
+        notice = f"tick {desync.tick}{what}: field {desync.field}"
+        states = "both states" if desync.differing else "the state found"
         try:
-            self.notice = f"{notice}; both states and a log: {desync.save(self.desync_folder)}"
-            if len(desync.states) < 3:
-                self.notice = self.notice.replace("both states", "its state")
+            self.notice = f"{notice}; {states} and a log: {desync.save(self.desync_folder)}"
         except MatterboxError as error:
             self.notice = f"{notice}; nothing was kept: {error}"
 
@@ -433,7 +433,7 @@ class Session:
             return
         if not replay.check(step, self.simulation) and self.timeline and not self._differences:
             desync = self.timeline.examine(replay.expected_fields(step), replay.expected(step))
-            self._save(desync, "has other bits than were recorded")
+            self._save(desync, " has other bits than were recorded")
 
     def _tell_of_branch(self) -> None:
         """Playing on from the past: say so where something that was done is forgotten by it."""
