@@ -216,7 +216,7 @@ def recorded(pool, tmp_path):
     return tmp_path / "a.mbr"
 
 
-def faulty(pool, tick: int, run: int, stage: str, count: int, harm):
+def faulty(monkeypatch, pool, tick: int, run: int, stage: str, count: int, harm):
     """Starts a world to which `harm` is done in one run of one tick, after a stage of it."""
 
     def start(_scene, **_options):
@@ -237,12 +237,9 @@ def faulty(pool, tick: int, run: int, stage: str, count: int, harm):
 
             tick_of(watched)
 
-        simulation._solver.tick = tick_with_fault
-        started.append(simulation)
+        monkeypatch.setattr(simulation._solver, "tick", tick_with_fault)
         return simulation
 
-    started: list = []
-    start.close = lambda: [vars(s._solver).pop("tick", None) for s in started]
     return start
 
 
@@ -254,10 +251,11 @@ def test_ticks_that_repeat_themselves_end_with_0(recorded, pool):
 
 
 @pytest.mark.parametrize("run", [1, 2])
-def test_one_ulp_in_one_run_is_found_where_it_was_done(recorded, pool, tmp_path, run):
-    start = faulty(pool, 2, run, "round", 2, lambda sim: one_ulp_up(sim, "displacement", 11, 1))
+def test_one_ulp_in_one_run_is_found_where_it_was_done(recorded, pool, tmp_path, monkeypatch, run):
+    start = faulty(
+        monkeypatch, pool, 2, run, "round", 2, lambda sim: one_ulp_up(sim, "displacement", 11, 1)
+    )
     result = bisect(Replay.read(recorded), start=start)
-    start.close()
     desync = result.desync
     assert (result.code, desync.tick, desync.stage) == (3, 2, "substep 1, round 2")
     assert (desync.field, len(desync.differing), desync.differing[0].count) == (
@@ -281,16 +279,15 @@ def test_one_ulp_in_one_run_is_found_where_it_was_done(recorded, pool, tmp_path,
     assert Snapshot.load(folder / "before.mbs").tick == 2
 
 
-def test_a_fault_of_the_grid_is_found_at_the_scatter(recorded, pool):
+def test_a_fault_of_the_grid_is_found_at_the_scatter(recorded, pool, monkeypatch):
     def harm(simulation):
         mass = simulation._solver.grid.mass
         values = mass.to_numpy()
         values[np.flatnonzero(values)[5]] += 1
         mass.from_numpy(values)
 
-    start = faulty(pool, 1, 2, "mass scatter", 1, harm)
+    start = faulty(monkeypatch, pool, 1, 2, "mass scatter", 1, harm)
     result = bisect(Replay.read(recorded), start=start)
-    start.close()
     assert result.code == 3
     assert (result.desync.stage, result.desync.field) == ("substep 1, mass scatter", "grid.mass")
 

@@ -262,10 +262,10 @@ def test_heavy_mode_names_what_a_snapshot_does_not_hold(world):
     sim.step(1)
     tick, runs = sim._solver.tick, []
 
-    def leaky():
+    def leaky(on_stage):
         runs.append(1)
         sim._solver.set_gravity((0.1 * len(runs), -9.81))  # state beside the state
-        tick()
+        tick(on_stage)
 
     sim._solver.tick = leaky
     with pytest.raises(DivergenceError) as caught:
