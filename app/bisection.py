@@ -17,8 +17,6 @@ import numpy as np
 from app.archive import plain
 from app.desync import Desync
 from app.difference import FieldDifference, differences
-from app.errors import MatterboxError, RecordingError
-from app.events import EventError
 from app.recording import Replay, describe, start_replay
 
 if TYPE_CHECKING:
@@ -134,13 +132,7 @@ def bisect(
 
 
 def _run(simulation: Simulation, replay: Replay, step: int, stages: Stages) -> Stages:
-    try:
-        for event in replay.events_at(step):
-            simulation.apply(event)
-    except (MatterboxError, EventError) as error:
-        raise RecordingError(
-            f"{replay.path}: an event of step {step} does not fit the scene: {plain(error)}"
-        ) from None
+    replay.apply(step, simulation)
     simulation.step_in_stages(stages.take)
     return stages
 

@@ -548,6 +548,16 @@ class Replay:
         row = self._field_digests[index * len(names) : (index + 1) * len(names)]
         return {name: f"{digest:08x}" for name, digest in zip(names, row, strict=True)}
 
+    def apply(self, step: int, simulation: Simulation) -> None:
+        """Queue the events of `step`. Raises RecordingError for one that does not fit the scene."""
+        try:
+            for event in self.events_at(step):
+                simulation.apply(event)
+        except (MatterboxError, EventError) as error:
+            raise RecordingError(
+                f"{self.path}: an event of step {step} does not fit the scene: {plain(error)}"
+            ) from None
+
     def check(self, step: int, simulation: Simulation) -> bool:
         """Compare the state after `step` with the recorded one; latches the first divergence."""
         expected = self.expected_fields(step)
@@ -865,13 +875,7 @@ def verify(
     kept = (0, simulation.snapshot())  # a moment that was as recorded, to run again from
     compared = 0
     for step in range(replay.last_step + 1):
-        try:
-            for event in replay.events_at(step):
-                simulation.apply(event)
-        except (MatterboxError, EventError) as error:
-            raise RecordingError(
-                f"{replay.path}: an event of step {step} does not fit the scene: {plain(error)}"
-            ) from None
+        replay.apply(step, simulation)
         simulation.step()
         equal = replay.check(step, simulation)
         compared += step >= replay.start_step

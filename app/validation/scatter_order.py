@@ -59,10 +59,10 @@ def cloud(simulation: Simulation) -> Snapshot:
 
 def scattered(snapshot: Snapshot, order: np.ndarray) -> Snapshot:
     """The same world with its particles in other slots."""
-    arrays = dict(snapshot.arrays)
-    for name, array in arrays.items():
-        if len(array) == COUNT and name != "free_slots":
-            arrays[name] = array[order]
+    from app.sim.state import FIELDS, PARTICLES
+
+    names = [field.name for field in FIELDS if field.length == PARTICLES]
+    arrays = snapshot.arrays | {name: snapshot.arrays[name][order] for name in names}
     return replace(snapshot, arrays=arrays)
 
 
@@ -102,11 +102,10 @@ def measure(world: World, wrong: bool, quick: bool) -> Measurement:
         snapshot = cloud(simulation)
         exact = in_integers(simulation, snapshot, np.arange(COUNT))
         floats = in_floats(snapshot, np.arange(COUNT))
-        sums = (
-            (lambda order: in_floats(snapshot, order))
-            if wrong
-            else (lambda order: in_integers(simulation, snapshot, order))
-        )
+
+        def sums(order: np.ndarray) -> np.ndarray:
+            return in_floats(snapshot, order) if wrong else in_integers(simulation, snapshot, order)
+
         first = floats if wrong else exact
         orders = (np.arange(COUNT)[None, :] * multipliers[:, None] + OFFSET) % COUNT
         differing = np.array([np.count_nonzero((sums(o) != first).any(axis=-1)) for o in orders])
